@@ -1,6 +1,11 @@
-//! A plan bound to a key: each variant with its instructions and its round keys.
+//! Binds a plan to a key: each variant gets its instructions and its round keys.
 //!
-//! Holds: a bound plan leads from a source to bytes.
+//! A plan is a list of stages. There are two kinds:
+//!
+//! * One stage that is a whole cipher, with or without its counter ([`Bound::Whole`]).
+//! * A source, then parts and conversions on tiles, then a store of bytes ([`Tiled`]).
+//!
+//! Binding rejects a plan that does not lead from a source to bytes.
 
 use std::sync::Arc;
 
@@ -12,16 +17,16 @@ use crate::plan::Plan;
 use crate::variant::{Action, Variant};
 use crate::word::{Features, Wiped};
 
-/// A way to add tweaks to a tile, shared by a program's plans.
+/// Adds tweaks to a tile. The plans of a program share it.
 type Whiten = Arc<dyn tweak::Whiten>;
 
-/// One plan, bound.
+/// A bound plan.
 pub(super) enum Bound {
     Whole(Wiped<dyn WholePart>),
     Tiles(Box<Tiled>),
 }
 
-/// From bytes or counters to bytes by way of tiles.
+/// A bound plan that computes on tiles, from bytes or counters to bytes.
 pub(super) struct Tiled {
     pub(super) bundle_blocks: usize,
     pub(super) entry: Entry,
@@ -30,12 +35,12 @@ pub(super) struct Tiled {
     pub(super) whiten: Whiten,
 }
 
-/// What happens to a tile between its entry and its exit.
+/// One step on a tile, between entry and exit.
 pub(super) enum Step {
     Part(Wiped<dyn TilePart>),
-    /// Out of `blocks` into another representation, in the other tile.
+    /// Converts from `blocks` into another representation, in the other tile.
     Load(Box<dyn Load>),
-    /// Out of another representation into `blocks`, in the other tile.
+    /// Converts from another representation into `blocks`, in the other tile.
     Store(Box<dyn Store>),
 }
 
@@ -45,7 +50,7 @@ pub(super) enum Entry {
 }
 
 impl Bound {
-    /// Blocks that a run must be a multiple of.
+    /// The length of a run is a multiple of this many blocks.
     pub(super) const fn bundle_blocks(&self) -> usize {
         match self {
             Self::Whole(_) => 1,
@@ -53,16 +58,16 @@ impl Bound {
         }
     }
 
-    /// How many chains run side by side.
+    /// Serial messages (chains) that run together.
     pub(super) fn lanes(&self) -> usize {
         match self {
             Self::Whole(cipher) => cipher.lanes(),
-            // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
+            // Enough to outweigh the fixed cost of a run, few enough that their messages stay in cache.
             Self::Tiles(tiled) => LANES_LEAST.next_multiple_of(tiled.bundle_blocks),
         }
     }
 
-    /// Begins work on one thread.
+    /// Prepares a run on one thread.
     pub(super) fn begin(&self) -> Running<'_> {
         match self {
             Self::Whole(cipher) => Running::Whole(&**cipher),
@@ -71,10 +76,10 @@ impl Bound {
     }
 }
 
-/// Chains that run together on tiles whose bundles are smaller.
+/// The least number of chains that run together on tiles.
 const LANES_LEAST: usize = 64;
 
-/// In a frame of its own, to be wiped.
+/// A separate function, so that callers can wipe its stack frame.
 #[inline(never)]
 pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
     if plans.is_empty() {

@@ -1,25 +1,35 @@
-//! What a mode adds to a tile's blocks before the cipher and after it, while they are in L1.
+//! The XORs that a mode adds around the cipher, tile by tile, while the blocks are in L1.
 //!
-//! What is added afterwards stands in a tile of masks, for the output may be the input and is then
-//! overwritten: `Store` adds it on the way out.
+//! ```text
+//! source              enters the cipher          XORed into the result
+//! Bytes   (ECB)       input                      nothing
+//! Counter (CTR)       counters                   input
+//! Chained (CBC⁻¹)     input                      input one block earlier
+//! Delayed (CFB⁻¹)     input one block earlier    input
+//! Tweaked (XTS)       input ⊕ tweak              tweak
+//! Masked  (OCB)       input ⊕ offset             offset
+//! ```
+//!
+//! The result of a tile overwrites the input if the job is in place. Blocks to be XORed afterwards are
+//! therefore kept in a tile of masks. The final `Store` XORs them into the output.
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::part::Source;
 use crate::part::tweak::Whiten;
 use crate::word::{Buffers, Tile};
 
-/// The frame of one thread's tiles.
+/// The XORs around the cipher for one thread.
 pub(super) struct Frame<'a> {
     whiten: &'a dyn Whiten,
-    /// Made when first needed: short jobs without a frame should not pay for it.
+    /// Allocated on first use, because short jobs without a frame should not pay for it.
     tiles: Option<Box<Tiles>>,
 }
 
 #[derive(Default)]
 struct Tiles {
-    /// What is added after the cipher.
+    /// The blocks to XOR after the cipher.
     masks: Tile,
-    /// What enters it.
+    /// The blocks that enter the cipher.
     entering: Tile,
 }
 
@@ -28,7 +38,7 @@ impl<'a> Frame<'a> {
         Self { whiten, tiles: None }
     }
 
-    /// The blocks that enter the cipher for a tile's worth of input.
+    /// The blocks that enter the cipher for one tile of input.
     pub(super) fn enter<'b>(&'b mut self, source: Source<'_>, input: &'b [u8]) -> &'b [u8] {
         match source {
             Source::Bytes | Source::Counter(_) => input,
@@ -59,7 +69,7 @@ impl<'a> Frame<'a> {
         self.tiles.get_or_insert_default()
     }
 
-    /// Whether something is added to the result, and buffers with that as input.
+    /// Whether blocks are XORed into the result, and buffers with these blocks as input.
     pub(super) fn leave<'b>(&'b mut self, source: Source<'_>, buffers: Buffers<'b>) -> (bool, Buffers<'b>) {
         match source {
             Source::Bytes => (false, buffers),
@@ -72,7 +82,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Fills a tile with the input one block earlier.
+/// Fills a tile with the input one block earlier, `previous` first.
 fn delay(previous: Block, input: &[u8], tile: &mut Tile) {
     let tile = tile.front_mut(input.len());
     tile[..BLOCK_BYTES].copy_from_slice(&previous);

@@ -1,18 +1,19 @@
-//! Many chains of any lengths, side by side: as soon as one is at its end another takes its lane.
+//! A queue of serial messages (chains) of any lengths. When a chain ends, the next one takes its lane.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::BLOCK_BYTES;
 use crate::part::chain::Strand;
 
-/// Chains that wait for a lane. The longest go first, so that no long one is left alone at the end.
+/// Chains that wait for a lane. The longest are taken first, so that a long one is not left to run by itself
+/// at the end.
 pub(super) struct Queue<'q, 'a>(Mutex<Vec<&'q mut Strand<'a>>>);
 
 impl<'q, 'a> Queue<'q, 'a> {
-    /// All chains that have anything to do.
+    /// All chains that are not empty.
     ///
     /// # Panics
-    /// If one of them is no whole number of blocks long.
+    /// If the length of a chain is not a whole number of blocks.
     pub(super) fn new(strands: &'q mut [Strand<'a>]) -> Self {
         let mut waiting: Vec<_> = strands.iter_mut().filter(|strand| strand.data.len_bytes() > 0).collect();
         assert!(waiting.iter().all(|strand| strand.data.len_bytes().is_multiple_of(BLOCK_BYTES)));
@@ -20,13 +21,14 @@ impl<'q, 'a> Queue<'q, 'a> {
         Self(Mutex::new(waiting))
     }
 
-    /// How much is to be done, in bytes.
+    /// The total length of the waiting chains, in bytes.
     pub(super) fn len_bytes(&self) -> usize {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.iter().map(|strand| strand.data.len_bytes()).sum()
     }
 
-    /// Takes chains off the queue, at most `lanes` at a time, and to their ends, by steps of some blocks.
+    /// Takes chains off the queue, at most `lanes` at a time, and runs them to their ends. Each call of
+    /// `step` advances all of them by the same number of blocks, up to the end of the shortest.
     pub(super) fn work(&self, lanes: usize, mut step: impl FnMut(&mut [&mut Strand<'a>], usize)) {
         let mut alive: Vec<&mut Strand<'a>> = Vec::with_capacity(lanes);
         loop {

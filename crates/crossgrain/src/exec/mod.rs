@@ -1,6 +1,12 @@
-//! Running a plan: bound to a key, over bundles, over threads.
+//! Runs plans: binds them to a key, cuts data into bundles and distributes them over threads.
 //!
-//! Modes call [`Program::run`] and know no variant and no ISA.
+//! * `bound` binds the variants of a plan to a CPU's instructions and to round keys.
+//! * `program` holds the bound plans of one job and cuts its data. Modes call [`Program::run`] and know no
+//!   variant and no instruction set.
+//! * `tiles` runs a bound plan on one thread, tile by tile. `frame` adds the XORs of a mode around the
+//!   cipher.
+//! * `threads` cuts a job into pieces. `many` queues serial messages of different lengths.
+//! * `own_keys` runs records under a key each. `search` binds plans of key search.
 
 mod bound;
 mod frame;

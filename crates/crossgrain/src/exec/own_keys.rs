@@ -1,7 +1,8 @@
-//! Records of which each has a key of its own: in groups of as many as a kernel holds keys, over threads.
+//! Runs records that each have their own key.
 //!
-//! The kernel is that of a plan of the job which is a whole cipher. Where no plan is, or it has no such kernel, one program after
-//! another is bound to each key.
+//! Records are cut into groups of the number of keys that a kernel holds, and threads take groups from a
+//! queue. The kernel belongs to the first plan that is a whole cipher with a kernel for many keys. Without
+//! one, a program is bound to one key after another.
 
 use std::array;
 use std::fmt;
@@ -17,15 +18,15 @@ use crate::plan::{Job, Plan};
 use crate::variant::{BindKeyed, keyed};
 use crate::word::{Features, Wiped, wipe, wipe_deep_stack};
 
-/// What a key is beside data, for threads to be worth while.
+/// The weight of a key set-up against a byte of data, to decide whether threads are worthwhile.
 const KEY_WEIGHT_BYTES: usize = 64;
 
-/// A job that can be run under many keys: its plans with their instructions, and no key.
+/// A job that can run under many keys: plans with their instructions but without a key.
 pub struct OwnKeys {
     job: Job,
     plans: Arc<[Plan]>,
     kernel: Option<BindKeyed>,
-    /// Keys that the kernel holds at once, and whether records beside each other should be about as long.
+    /// Keys that the kernel holds at once, and whether neighbouring records should have similar lengths.
     lanes: usize,
     wants_alike: bool,
     features: Features,
@@ -33,12 +34,12 @@ pub struct OwnKeys {
 }
 
 impl OwnKeys {
-    /// A job by plans, widest bundle first.
+    /// Binds a job to plans, widest bundle first.
     ///
     /// # Errors
     /// As [`Program::of`].
     pub fn of(job: Job, plans: Arc<[Plan]>, features: Features, threads: Threads) -> Result<Self, Error> {
-        // Whatever can be wrong with plans shows with any key.
+        // A trial binding: errors in plans show with any key.
         let key = Key::new(job.cipher, &[0; LANES_MAX][..job.cipher.key_bytes()])?;
         Program::of_message(Arc::clone(&plans), &Schedule::of(&key, features), features, threads)?;
         let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
@@ -51,7 +52,8 @@ impl OwnKeys {
         Ok(own)
     }
 
-    /// Has `work` done with groups of items, by a cipher that holds the key of item i in lane i. The items have `len_bytes` in all.
+    /// Runs `work` on groups of items. The cipher that it receives holds the key of item i in lane i. The
+    /// items have `len_bytes` in total.
     pub fn each<T: Send>(
         &self,
         len_bytes: usize,
@@ -74,18 +76,18 @@ impl OwnKeys {
         });
     }
 
-    /// Whether items that are beside each other should be about as long.
+    /// Whether neighbouring items should have similar lengths.
     pub const fn wants_alike(&self) -> bool {
         self.wants_alike
     }
 
-    /// Begins work on one thread.
+    /// Prepares a kernel, or its replacement, on one thread.
     fn begin(&self) -> Wiped<dyn Keyed + '_> {
         let kernel = self.kernel.and_then(|bind| bind(self.features, self.job.direction, self.job.cipher));
         kernel.unwrap_or_else(|| Box::new(KeyAfterKey { of: self, program: None })).into()
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
     }
@@ -97,10 +99,11 @@ impl fmt::Debug for OwnKeys {
     }
 }
 
-/// What `work` has of a group on the stack, above what programs have.
+/// Stack bytes that `work` uses for a group, above those of programs.
 const GROUP_STACK_BYTES: usize = 16 * 1024;
 
-/// Overwrites the stack below, where groups of records were and below them the kernels, or programs, that ran them.
+/// Overwrites the stack below the caller. It contains groups of records and, below them, the frames of
+/// kernels or programs.
 #[inline(never)]
 fn wipe_stack_of_groups() {
     let mut groups = [0; GROUP_STACK_BYTES];
@@ -108,7 +111,7 @@ fn wipe_stack_of_groups() {
     wipe(&mut groups);
 }
 
-/// A single lane: a program of its key.
+/// A single lane: a program that is bound to one key after another.
 struct KeyAfterKey<'a> {
     of: &'a OwnKeys,
     program: Option<Program>,

@@ -1,8 +1,15 @@
-//! A program: plans bound to a key.
+//! A program: the plans of one job, bound to a key.
 //!
-//! Data runs bundle by bundle (`tiles`). What is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
-//! plan that does it cheapest. What a mode adds before the cipher and after it is added tile by tile
-//! (`frame`), or by the kernel itself where that is the whole cipher.
+//! [`Program::run_by`] cuts its data in this order:
+//!
+//! 1. A long job is split into pieces for threads (see `threads`). Huge outputs are written with streaming
+//!    stores.
+//! 2. A piece is cut into whole bundles of the widest plan, which run tile by tile (see `tiles`).
+//! 3. The rest is copied and padded to the bundle of the plan that runs it at the least cost. In a counter
+//!    job it may be a single byte.
+//!
+//! A mode may XOR blocks before and after the cipher. This is done tile by tile (see `frame`). A kernel that
+//! is the whole cipher does it itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +26,7 @@ use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::word::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
 
-/// A job that can be run: its plans with their instructions, keys and nothing left to decide.
+/// A job that is ready to run: its plans with their instructions and keys.
 pub struct Program {
     /// Widest bundle first.
     bound: Vec<Bound>,
@@ -32,12 +39,13 @@ pub struct Program {
     wipes_stack: bool,
 }
 
-/// A key's schedule, worked out once for all programs of a mode. It stays where it is when this is moved.
+/// A key's schedule, computed once for all programs of a mode. It is boxed, so that moving a `Schedule`
+/// leaves no copy.
 #[derive(Debug)]
 pub struct Schedule(Keys);
 
 impl Schedule {
-    /// The schedule of a key. Who calls this wipes the stack behind it.
+    /// Computes the schedule of a key. The caller must wipe the stack afterwards.
     #[inline(never)]
     pub fn of(key: &Key, features: Features) -> Self {
         Self(Keys::expand(key, features))
@@ -59,8 +67,8 @@ impl Program {
     /// Binds plans, widest bundle first, to a key's schedule.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for a variant that these features do not suffice for, [`Error::NoPlan`] if there is no plan or
-    /// one leads nowhere.
+    /// [`Error::Unavailable`] if a variant needs more than `features`, [`Error::NoPlan`] if there is no plan
+    /// or one does not lead to bytes.
     pub fn of(
         plans: Arc<[Plan]>,
         schedule: &Schedule,
@@ -117,18 +125,19 @@ impl Program {
         &self.plans
     }
 
-    /// Runs the job over the buffers, with as many threads as the program was given.
+    /// Runs the job over the buffers, with the threads of the program.
     ///
-    /// A program planned for bytes takes every source but counters, one planned for counters takes these.
+    /// A program for bytes takes every source but counters. A program for counters takes only counters.
     ///
     /// # Panics
-    /// If the buffers are no whole number of blocks and the source needs that, or it is of the other kind.
+    /// If the source needs whole blocks and the buffers have another length, or if the source does not fit
+    /// the program.
     #[inline]
     pub fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         self.run_by(self.threads, source, buffers);
     }
 
-    /// The same with other threads.
+    /// [`Program::run`] with other threads.
     ///
     /// # Panics
     /// As [`Program::run`].
@@ -174,7 +183,7 @@ impl Program {
     /// Runs the job over a single block, in place.
     ///
     /// # Panics
-    /// If the program was planned for counters.
+    /// If the program is for counters.
     #[inline]
     pub fn block(&self, block: &mut Block) {
         assert!(!self.counts, "planned for another source");
@@ -184,7 +193,7 @@ impl Program {
         }
     }
 
-    /// As [`WholePart::run_summed`], on this thread.
+    /// [`WholePart::run_summed`] on this thread. `None` if the first plan has no kernel for it.
     #[inline]
     pub fn run_summed(&self, masks: LongMasks<'_>, buffers: Buffers<'_>) -> Option<Block> {
         match &self.bound[0] {
@@ -204,7 +213,7 @@ impl Program {
     /// [`WholePart::gcm`] on this thread.
     ///
     /// # Panics
-    /// Unless [`Program::prepare_gcm`] found one.
+    /// If [`Program::prepare_gcm`] has found no kernel.
     #[inline]
     pub fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {
@@ -213,7 +222,7 @@ impl Program {
         }
     }
 
-    /// [`WholePart::gcm_short`] on this thread; of no message where there is no such kernel.
+    /// [`WholePart::gcm_short`] on this thread. 0 if the first plan has no kernel for it.
     #[inline]
     pub fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         match &self.bound[0] {
@@ -222,17 +231,17 @@ impl Program {
         }
     }
 
-    /// The threads that the program was given.
+    /// The threads of the program.
     pub const fn threads(&self) -> Threads {
         self.threads
     }
 
-    /// Takes chains to their ends: each is left with its last state.
+    /// Runs chains to their ends. Each is left with its last state.
     ///
-    /// As many as fit run side by side. The program must be one that encrypts bytes.
+    /// Chains run together, up to the number of lanes. The program must be one that encrypts bytes.
     ///
     /// # Panics
-    /// If a chain is no whole number of blocks long.
+    /// If the length of a chain is not a whole number of blocks.
     pub fn chain(&self, threads: Threads, rule: Rule, strands: &mut [Strand<'_>]) {
         if let [strand] = strands {
             let len_bytes = strand.data.len_bytes();
@@ -258,7 +267,7 @@ impl Program {
         self.cheapest_for(strands.len()).begin().chain(rule, strands, blocks);
     }
 
-    /// How many chains run side by side on one thread, where there are so many.
+    /// The largest number of chains that run together on one thread.
     pub fn lanes(&self) -> usize {
         self.bound[0].lanes()
     }

@@ -1,6 +1,7 @@
-//! A plan of key search, bound to a cipher and a known block.
+//! Binds a plan of key search to a cipher and a known block.
 //!
-//! A plan is one kernel, or a row for each step; then keys go through the steps in batches, which stay in the first cache or the second.
+//! A plan is either one kernel or a row for each step. In the second case keys pass through the steps in
+//! batches, which stay in the first-level or second-level cache.
 
 use std::sync::Arc;
 
@@ -12,13 +13,15 @@ use crate::plan::Plan;
 use crate::variant::Action;
 use crate::word::Features;
 
-/// Keys of a batch: as many as rounds across the grain take at once.
+/// Keys in a batch: the number that bit-sliced rounds take at once.
 const BATCH_KEYS: usize = 64;
 
-/// Binds a plan of key search. What is known goes in the plan's direction, from either end where all is known.
+/// Binds a plan of key search. The known block is turned into the plan's direction, which is possible if all
+/// of it is known.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a variant that these features do not suffice for, [`Error::NoPlan`] for a plan of another job.
+/// [`Error::Unavailable`] if a variant needs more than `features`, [`Error::NoPlan`] for a plan of another
+/// job.
 pub fn search(
     plan: &Plan,
     features: Features,
@@ -49,7 +52,7 @@ fn direction(plan: &Plan, known: &Known) -> Direction {
     }
 }
 
-/// A step after another.
+/// A search that runs its steps in order.
 struct Composed {
     steps: Arc<[Box<dyn KeyStep>]>,
     key_bytes: usize,
@@ -68,7 +71,7 @@ impl SearchPart for Composed {
     }
 }
 
-/// The inner keys, one after another: nothing is prepared of them.
+/// The inner keys in sequence, without any preparation.
 struct Table {
     steps: Arc<[Box<dyn KeyStep>]>,
     key_bytes: usize,
@@ -82,7 +85,7 @@ impl Inner for Table {
 
     fn refill(&mut self, keys: &[u8], _: Use) {
         assert!(keys.len().is_multiple_of(self.key_bytes));
-        // A longer list would be moved within the heap, and leave a copy.
+        // A new vector. Growing the old one might move it within the heap and leave a copy of the keys.
         self.keys = keys.to_vec().into();
     }
 

@@ -1,4 +1,7 @@
-//! Cutting a job into pieces for several threads.
+//! Cuts a job into pieces for several threads.
+//!
+//! Threads take pieces from a queue. A piece is a quarter of a thread's share of the rest, between 64 KiB and
+//! 1 MiB. Pieces thus get smaller towards the end, and the threads finish at about the same time.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,24 +10,25 @@ use crate::part::Source;
 use crate::pool;
 use crate::word::{Buffers, wipe_deep_stack};
 
-/// The least piece of a job: large enough to outweigh handing it over.
+/// The smallest piece. It is large enough to outweigh the cost of passing it to a thread.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
 
-/// The largest: small enough to stay in L2.
+/// The largest piece. It is small enough to stay in L2.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
 
-/// How many threads of rayon's current pool a job may use: the calling thread alone where no pool can start.
+/// The number of threads of rayon's current pool that a job may use. If no pool can start, only the calling
+/// thread is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads(usize);
 
 impl Threads {
-    /// A job that is worth waking threads for.
+    /// Jobs of at least this many bytes are worth waking threads for.
     pub(crate) const JOB_BYTES_MIN: usize = 512 * 1024;
 
-    /// The calling thread alone.
+    /// Only the calling thread.
     pub const ONE: Self = Self(1);
 
-    /// At most `count`; 0 means as many as rayon's current pool has.
+    /// At most `count` threads. 0 means all threads of rayon's current pool.
     pub fn at_most(count: usize) -> Self {
         if count == 1 {
             // Asking for the pool's size would start the pool.
@@ -34,12 +38,13 @@ impl Threads {
         Self(if count == 0 { all } else { count.min(all) })
     }
 
-    /// How many that is.
+    /// The number of threads.
     pub const fn count(self) -> usize {
         self.0
     }
 
-    /// Runs `work` over all pieces of a job that pays. Pieces begin at multiples of `grain_blocks`.
+    /// Runs `work` on all pieces of a job, on several threads if the job is long enough. Pieces start at
+    /// multiples of `grain_blocks`.
     pub(crate) fn split(
         self,
         source: Source<'_>,
@@ -56,13 +61,14 @@ impl Threads {
         });
     }
 
-    /// Runs `work`, which takes what it does from a queue, on every thread; on this one alone where there is
-    /// too little to do.
+    /// Runs `work` on every thread, or only on this one if `len_bytes` is too little. `work` takes its items
+    /// from a queue.
     pub(crate) fn together(self, len_bytes: usize, work: &(dyn Fn() + Sync)) {
         if !self.pays(len_bytes) {
             return work();
         }
-        // What spilled of keys is wiped where it spilled: the keys are dropped on another thread.
+        // Each thread wipes its own stack, to which it may have spilled parts of keys. The keys are dropped
+        // on another thread.
         let work_and_wipe = || {
             work();
             wipe_deep_stack();
@@ -70,7 +76,7 @@ impl Threads {
         pool::together(self.0, &work_and_wipe);
     }
 
-    /// Runs `work` on every job, side by side where `len_bytes` in all are worth that.
+    /// Runs `work` on each of `jobs`, on several threads if `len_bytes` in total are enough.
     pub(crate) fn each<T>(
         self,
         len_bytes: usize,
@@ -89,7 +95,8 @@ impl Threads {
         });
     }
 
-    /// Takes the next piece off the queue: less and less as the end comes near, so that threads end together.
+    /// Takes the next piece off the queue. Pieces get smaller towards the end, so that threads finish
+    /// together.
     fn next_piece<'a, 's>(
         self,
         queue: &Mutex<(Source<'s>, Buffers<'a>)>,
@@ -103,17 +110,17 @@ impl Threads {
         let share_bytes = (rest_bytes / (4 * self.0)).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
         let piece_bytes = (share_bytes / BLOCK_BYTES).next_multiple_of(grain_blocks) * BLOCK_BYTES;
         let (source, piece) = (rest.0, rest.1.take_front(piece_bytes.min(rest_bytes)));
-        // Before the piece is worked on, which may overwrite what the next one needs of it.
+        // This must precede work on the piece, which may overwrite input that the next piece's source needs.
         rest.0 = source.after(piece.input());
         Some((source, piece))
     }
 
-    /// Whether so much work is worth waking threads.
+    /// Whether `len_bytes` of work are worth waking threads for.
     pub(crate) const fn pays(self, len_bytes: usize) -> bool {
         len_bytes as u64 >= self.pays_from_bytes()
     }
 
-    /// From how much work on that is.
+    /// The least number of bytes that are worth waking threads for.
     pub(crate) const fn pays_from_bytes(self) -> u64 {
         if self.0 > 1 { Self::JOB_BYTES_MIN as u64 } else { u64::MAX }
     }

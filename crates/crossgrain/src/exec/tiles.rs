@@ -1,6 +1,7 @@
-//! One thread at work on a bound plan: from the source into a tile in L1, through the parts, to the bytes.
+//! Runs a bound plan on one thread: from the source into a tile in L1, through the parts, to bytes.
 //!
-//! Holds: tiles are wiped where they were used before anything else uses them.
+//! Each thread keeps a set of tiles between runs. After a run, the bytes that were used are overwritten
+//! before anything else uses the tiles.
 
 use std::cell::Cell;
 
@@ -12,10 +13,10 @@ use crate::part::chain::{Rule, Strand, by_blocks};
 use crate::part::{Counting, Source, WholePart};
 use crate::word::{Buffers, TILE_BYTES, Tile};
 
-/// Blocks that fit in a tile.
+/// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 
-/// A plan at work on one thread.
+/// A bound plan with the working memory of one thread.
 pub(super) enum Running<'a> {
     Whole(&'a dyn WholePart),
     Tiles(Box<Work<'a>>),
@@ -30,7 +31,7 @@ impl Running<'_> {
         }
     }
 
-    /// Takes every chain `blocks` blocks further.
+    /// Advances each chain by `blocks` blocks.
     pub(super) fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         match self {
             Self::Whole(cipher) => cipher.chain(rule, strands, blocks),
@@ -43,7 +44,8 @@ impl Running<'_> {
     }
 }
 
-/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
+/// The tiles of one thread: one for the state, one as the destination of conversions, one as their scratch
+/// memory.
 #[derive(Default)]
 struct Tiles {
     state: Tile,
@@ -51,12 +53,12 @@ struct Tiles {
 }
 
 thread_local! {
-    /// Tiles between two runs on this thread, all zeros.
+    /// The tiles of this thread between two runs, all zeros.
     static IDLE: Cell<Option<Box<Tiles>>> = const { Cell::new(None) };
 }
 
-/// Tiles for as long as a run takes, then wiped where they were used: making new ones would cost as much as
-/// enciphering a hundred blocks.
+/// Tiles for the duration of a run. Dropping it wipes the bytes that were used and keeps the tiles for the
+/// next run: to allocate new ones would take as long as encrypting a hundred blocks.
 struct Borrowed(Option<Box<Tiles>>);
 
 impl Borrowed {
@@ -70,13 +72,13 @@ impl Drop for Borrowed {
         if let Some(mut tiles) = self.0.take() {
             tiles.state.wipe();
             tiles.spare.iter_mut().for_each(Tile::wipe);
-            // A thread that is ending has no more use for them.
+            // At the end of a thread this fails, and the tiles are freed.
             let _ = IDLE.try_with(|idle| idle.set(Some(tiles)));
         }
     }
 }
 
-/// One thread at work on a plan with tiles.
+/// A plan on tiles with the working memory of one thread.
 pub(super) struct Work<'a> {
     bundle_blocks: usize,
     entry: Begun<'a>,
@@ -113,7 +115,7 @@ impl Work<'_> {
         }
     }
 
-    /// Takes as many blocks as fit in a tile from source to sink.
+    /// Runs as many blocks as fit in a tile from the source to the output.
     fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
         let Self { entry, steps, exit, frame, tiles, .. } = self;
         let Tiles { state, spare } = &mut **tiles.0.get_or_insert_default();
@@ -124,7 +126,7 @@ impl Work<'_> {
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
         let [other, scratch] = spare;
-        // References, so that exchanging tiles after a conversion exchanges no contents.
+        // References, so that the tiles are exchanged after a conversion without moving their contents.
         let (mut state, mut other) = (state, other);
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
@@ -145,7 +147,7 @@ impl Work<'_> {
     }
 }
 
-/// An entry at work on one thread.
+/// An entry with its state on one thread.
 enum Begun<'a> {
     Load(&'a dyn Load),
     Count(Box<dyn Counting + 'a>),

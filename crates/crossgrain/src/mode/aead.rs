@@ -1,4 +1,8 @@
-//! What authenticated modes have in common: sealing and opening, one message or many.
+//! The interface of authenticated modes, and the parts that they share.
+//!
+//! [`Aead`] seals and opens one message or many. A mode that processes messages in groups implements
+//! [`Groups`]. The functions here then cut the messages into groups, distribute the groups over threads and
+//! turn the results into errors.
 
 use std::slice;
 
@@ -13,38 +17,41 @@ pub trait Aead: Send + Sync {
     /// Bytes in a tag.
     fn tag_bytes(&self) -> usize;
 
-    /// The plans chosen for the message, widest bundle first.
+    /// The plans in use for the message, widest bundle first.
     fn plans(&self) -> &[Plan];
 
-    /// Whether the mode takes this message: its nonce, and the lengths of its data and additional data.
+    /// Checks whether the mode accepts this message: its nonce, and the lengths of its data and associated
+    /// data.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// The error says which of them is not acceptable.
     fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error>;
 
-    /// Encrypts messages and makes their tags, side by side where that is faster.
+    /// Encrypts messages and computes their tags, in parallel if that is faster.
     ///
     /// # Errors
-    /// As [`Aead::admits`], of any message; nothing is written then.
+    /// As [`Aead::admits`], for any of the messages. Nothing is written in this case.
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error>;
 
-    /// Decrypts messages whose tags are right.
+    /// Decrypts messages whose tags are right. Each message has its own result.
     ///
     /// # Errors
-    /// As [`Aead::admits`], of any message; nothing is written then. And for each message [`Error::TagBytes`] if
-    /// its tag has another length than the mode's, [`Error::Forged`] if it is wrong. Of such a one nothing is written, or
-    /// zeros alone where the mode [wipes what is forged](super::Entry::wipes_forged): in place, its ciphertext is lost.
+    /// As [`Aead::admits`], for any of the messages. Nothing is written in this case.
+    ///
+    /// The result of a message is [`Error::TagBytes`] if its tag has another length than the mode's, and
+    /// [`Error::Forged`] if the tag is wrong. Its output is then unchanged, or overwritten with zeros if the
+    /// mode [wipes forged messages](super::Entry::wipes_forged). In place, this also destroys the ciphertext.
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error>;
 
-    /// [`Aead::seal_many`] of one message, with what is only needed for more left out.
+    /// [`Aead::seal_many`] for one message, with less overhead.
     ///
     /// # Errors
-    /// As [`Aead::admits`]; nothing is written then.
+    /// As [`Aead::admits`]. Nothing is written in this case.
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
         self.seal_many(slice::from_mut(message))
     }
 
-    /// [`Aead::open_many`] of one message.
+    /// [`Aead::open_many`] for one message.
     ///
     /// # Errors
     /// As [`Aead::open`].
@@ -52,10 +59,10 @@ pub trait Aead: Send + Sync {
         self.open_many(slice::from_mut(message))?.pop().unwrap_or(Err(Error::Forged))
     }
 
-    /// Encrypts a message and gives its tag, of [`Aead::tag_bytes`].
+    /// Encrypts a message and returns its tag of [`Aead::tag_bytes`] bytes.
     ///
     /// # Errors
-    /// As [`Aead::admits`]; nothing is written then.
+    /// As [`Aead::admits`]. Nothing is written in this case.
     #[inline]
     fn seal<'a>(&self, nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Result<Tag, Error>
     where
@@ -70,8 +77,8 @@ pub trait Aead: Send + Sync {
     ///
     /// # Errors
     /// [`Error::TagBytes`] if the tag has another length than the mode's, [`Error::Forged`] if it is wrong,
-    /// and as [`Aead::admits`]. Nothing is written then, or zeros alone if the tag is wrong and the mode
-    /// [wipes what is forged](super::Entry::wipes_forged).
+    /// and as [`Aead::admits`]. Nothing is written then, with one exception: if the tag is wrong and the mode
+    /// [wipes forged messages](super::Entry::wipes_forged), the output is overwritten with zeros.
     #[inline]
     fn open<'a>(
         &self,
@@ -88,24 +95,25 @@ pub trait Aead: Send + Sync {
         self.open_message(&mut message)
     }
 
-    /// Encrypts a message with a list of associated strings, and gives its tag.
+    /// Encrypts a message with a list of associated strings and returns its tag.
     ///
-    /// [`Siv`](super::Siv) authenticates each string separately, so that none, one empty string and two strings differ
-    /// (RFC 5297). The other modes take at most one string, and for them none is the same as an empty one.
+    /// [`Siv`](super::Siv) authenticates each string separately (RFC 5297). No string, one empty string and
+    /// two strings give different tags. The other modes accept at most one string, and for them no string is
+    /// the same as an empty one.
     ///
     /// # Errors
-    /// [`Error::AadStrings`] for more strings than [`Entry::aad_strings_max`](super::Entry::aad_strings_max), and as
-    /// [`Aead::admits`]; nothing is written then.
+    /// [`Error::AadStrings`] for more strings than [`Entry::aad_strings_max`](super::Entry::aad_strings_max),
+    /// and as [`Aead::admits`]. Nothing is written in this case.
     fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
         let mut message = AeadMessage::new(nonce, only_string(aads)?, buffers);
         self.seal_message(&mut message)?;
         Ok(message.tag)
     }
 
-    /// Decrypts a message that was sealed with these associated strings if its tag is right.
+    /// Decrypts a message that was sealed with these associated strings, if its tag is right.
     ///
     /// # Errors
-    /// [`Error::AadStrings`] as [`Aead::seal_with`]; nothing is written then. And as [`Aead::open`].
+    /// [`Error::AadStrings`] as [`Aead::seal_with`], and as [`Aead::open`].
     fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
         let mut message = AeadMessage::new(nonce, only_string(aads)?, buffers);
         message.tag = tag.try_into()?;
@@ -113,7 +121,7 @@ pub trait Aead: Send + Sync {
     }
 }
 
-/// The associated data of a mode that takes one string: the string given, or an empty one if none is.
+/// The associated data for a mode that takes one string: the string given, or an empty one.
 const fn only_string<'a>(aads: &[&'a [u8]]) -> Result<&'a [u8], Error> {
     match *aads {
         [] => Ok(&[]),
@@ -122,7 +130,7 @@ const fn only_string<'a>(aads: &[&'a [u8]]) -> Result<&'a [u8], Error> {
     }
 }
 
-/// A mode behind a pointer, such as [`super::Mode::aead`] makes.
+/// A boxed mode, such as [`super::Mode::aead`] returns.
 impl<A: Aead + ?Sized> Aead for Box<A> {
     fn tag_bytes(&self) -> usize {
         (**self).tag_bytes()
@@ -161,22 +169,22 @@ impl<A: Aead + ?Sized> Aead for Box<A> {
     }
 }
 
-/// A mode whose messages go in groups, on each of which one thread works.
+/// A mode that processes messages in groups. One thread works on each group.
 pub(super) trait Groups: Aead {
-    /// The threads for all messages.
+    /// The threads for all messages together.
     fn threads(&self) -> Threads;
 
-    /// The most messages of a group.
+    /// The largest number of messages in a group.
     fn group_most(&self) -> usize;
 
     /// Seals a group with these threads.
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]);
 
-    /// Opens a group, and says whose tags are right.
+    /// Opens a group. `right` receives whether each tag is right.
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]);
 }
 
-/// What such a mode has of [`Aead`] by its groups.
+/// The methods of [`Aead`] in terms of [`Groups`].
 macro_rules! by_groups {
     () => {
         fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
@@ -194,7 +202,7 @@ macro_rules! by_groups {
 }
 pub(super) use by_groups;
 
-/// How many of so many messages make a group, and the threads within it.
+/// The number of messages in a group, and the threads within a group.
 fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
     let threads = mode.threads();
     let size = messages.div_ceil(threads.count()).clamp(1, mode.group_most());
@@ -226,7 +234,8 @@ pub(super) fn open_groups(
     Ok(messages.iter().zip(right).map(|(message, right)| verdict(mode, message, right)).collect())
 }
 
-/// Where tags of a group have another length than the mode's: opens the others, each alone, and says that it did. Nothing is written of those.
+/// Handles groups in which some tags do not have the mode's length. It opens the other messages one by one
+/// and returns `true`. Messages with such tags are left unchanged. If all lengths are right, it does nothing.
 pub(super) fn open_those_with_tags(
     mode: &impl Groups,
     threads: Threads,
@@ -243,7 +252,7 @@ pub(super) fn open_those_with_tags(
     true
 }
 
-/// [`Aead::open_message`] by a group of one.
+/// [`Aead::open_message`] as a group of one.
 pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> Result<(), Error> {
     let _clear = ClearRegisters;
     mode.admits(message)?;
@@ -252,7 +261,7 @@ pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> R
     verdict(mode, message, right[0])
 }
 
-/// Bytes in all messages together, if the mode takes them all.
+/// The total length of the messages in bytes, if the mode accepts them all.
 fn admitted_bytes(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<usize, Error> {
     messages.iter().try_fold(0, |sum, message| {
         mode.admits(message)?;
@@ -260,7 +269,7 @@ fn admitted_bytes(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<usiz
     })
 }
 
-/// What opening a message came to, of which it is known whether its tag is right.
+/// The result of opening a message, given whether its tag is right.
 #[inline]
 pub(super) fn verdict(mode: &impl Aead, message: &AeadMessage<'_>, right: bool) -> Result<(), Error> {
     match message.tag.len_bytes() {

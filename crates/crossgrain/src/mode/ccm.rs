@@ -1,8 +1,18 @@
-//! CCM (SP 800-38C, RFC 3610): CTR, and a CBC-MAC of lengths, associated data and plaintext for a tag.
+//! CCM (SP 800-38C, RFC 3610): CTR, with a CBC-MAC of the lengths, the associated data and the plaintext as
+//! the tag.
 //!
-//! The blocks of a message are chained for the tag and so serial; many messages run side by side.
-//! Layout: B₀ and the counters have the nonce between a byte of flags and a number of 15 bytes less the nonce's.
-//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+//! ```text
+//! q = 15 − nonce bytes
+//! block(flags, number) = flags | (q − 1) ‖ nonce ‖ number in q bytes, big-endian
+//! B₀ = block(64·(A not empty) + 8·(tag bytes / 2 − 1), plaintext bytes)
+//! S = CBC-MAC(B₀ ‖ (length of A ‖ A, padded by zeros) ‖ P padded by zeros)
+//! tag = first bytes of S ^ E(block(0, 0))
+//! C = P ^ E(block(0, 1)) E(block(0, 2)) …
+//! ```
+//!
+//! The CBC-MAC is serial within a message. Therefore many messages run at once, one per lane.
+//!
+//! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
 use std::fmt;
 
@@ -38,11 +48,11 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// CCM: nonces of 7 to 13 bytes, and tags of 4 to 16 bytes, an even number.
+/// CCM: nonces of 7 to 13 bytes, and tags of an even number of bytes from 4 to 16.
 ///
-/// The longer the nonce, the shorter the message may be: of less than 2⁶⁴ bytes under one of 7, of less than 64 KiB under
-/// one of 13. A key must never meet the same nonce twice: that shows the sum of both plaintexts. Opening a message whose
-/// tag is wrong leaves zeros in the place of its plaintext; in place, the ciphertext is lost.
+/// A longer nonce leaves room for a shorter message: less than 2⁶⁴ bytes with a nonce of 7 bytes, less than
+/// 64 KiB with 13. Never use a nonce twice with one key: that reveals the XOR of both plaintexts. If the tag
+/// is wrong, `open` overwrites the output with zeros. In place, this also destroys the ciphertext.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Ccm};
@@ -64,7 +74,7 @@ pub struct Ccm {
     tag_bytes: usize,
 }
 
-/// B₀, and a block where associated data begins, if there is any.
+/// B₀, and a block with the start of the associated data if there is any.
 struct Front {
     blocks: [u8; 2 * BLOCK_BYTES],
     len_bytes: usize,
@@ -76,13 +86,15 @@ impl Front {
     }
 }
 
-/// What a message begins with, and the associated data that is left.
+/// The first blocks of the CBC-MAC's input, and the rest of the associated data.
 type Header<'a> = (Front, &'a [u8]);
 
-/// Blocks of a message, on average, up to which what is authenticated is written down as one string: to go along three costs more.
+/// If messages have at most this many blocks on average, the inputs of their CBC-MACs are copied into one
+/// string each. Above it, three passes over the separate strings cost less.
 const FORMATTED_BLOCKS_MAX: usize = 20;
 
-/// Strings one behind another, each with zeros up to whole blocks, of which there are as many as it takes. They are zeros.
+/// Concatenates strings, each padded with zeros to whole blocks. `blocks` must have the right number of
+/// blocks and be zero on entry.
 fn format(strings: [&[u8]; 3], blocks: &mut [Block]) {
     let mut rest = blocks.as_flattened_mut();
     for string in strings {
@@ -93,7 +105,7 @@ fn format(strings: [&[u8]; 3], blocks: &mut [Block]) {
 }
 
 impl Ccm {
-    /// CCM with tags of 16 bytes, by the default options, bound to a key.
+    /// CCM with 16-byte tags and the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -101,7 +113,7 @@ impl Ccm {
         Self::with_options(key, BLOCK_BYTES, &Options::default())
     }
 
-    /// CCM with tags of `tag_bytes`, by these options, bound to a key.
+    /// CCM with tags of `tag_bytes` and these options, bound to a key.
     ///
     /// # Errors
     /// [`Error::TagBytes`] unless tags have 4, 6, 8, 10, 12, 14 or 16 bytes, and as
@@ -115,7 +127,7 @@ impl Ccm {
         Ok(Self { counter, chain, tag_bytes })
     }
 
-    /// A block of flags, nonce and a number.
+    /// A block of flags, nonce and number.
     fn block(nonce: &[u8], flags: usize, number: u64) -> Block {
         let mut block = (u128::from(number)).to_be_bytes();
         block[0] = (flags | (BLOCK_BYTES - 2 - nonce.len())) as u8;
@@ -123,17 +135,18 @@ impl Ccm {
         block
     }
 
-    /// The counters of messages' first blocks (SP 800-38C A.3); those before are their tags'.
+    /// The first counter blocks of messages (SP 800-38C A.3). The counter blocks before these are for the
+    /// tags.
     fn counters(messages: &[AeadMessage<'_>]) -> Few<Block> {
         messages.iter().map(|message| Self::block(message.nonce, 0, 1)).collect()
     }
 
-    /// What messages begin with.
+    /// The headers of messages.
     fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
         messages.iter().map(|message| self.header(message)).collect()
     }
 
-    /// CBC-MACs of messages (SP 800-38C A.2), for which there are spare blocks.
+    /// The CBC-MACs of messages (SP 800-38C A.2). `spare` has a block of scratch memory for each message.
     fn sums(
         &self,
         threads: Threads,
@@ -165,7 +178,7 @@ impl Ccm {
         self.absorb_padded(threads, plaintexts, sums, spare);
     }
 
-    /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
+    /// B₀ and the start of the associated data after its length, and the rest of the associated data.
     fn header<'a>(&self, message: &AeadMessage<'a>) -> Header<'a> {
         let (nonce, aad, len_bytes) = (message.nonce, message.aad, message.buffers.len_bytes());
         let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
@@ -184,7 +197,8 @@ impl Ccm {
         (Front { blocks: front, len_bytes: 2 * BLOCK_BYTES }, rest)
     }
 
-    /// Takes chains along strings, with zeros behind them up to whole blocks, for which there are spare ones.
+    /// Continues CBC-MACs over strings, each padded with zeros to whole blocks. `spare` has a block of
+    /// scratch memory for each string.
     fn absorb_padded(&self, threads: Threads, strings: &[&[u8]], sums: &mut [Block], spare: &mut [Block]) {
         let wholes: Few<_> = strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
         let rests: Few<_> = strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
@@ -201,7 +215,7 @@ impl Ccm {
         absorb(&self.chain, threads, sums, &padded);
     }
 
-    /// Replaces sums by tags: the blocks of messages' first counters, less one, are added.
+    /// Turns sums into tags: XORs the encrypted counter blocks with number 0.
     fn mask(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], masks: &mut [Block]) {
         for (mask, message) in masks.iter_mut().zip(messages) {
             *mask = Self::block(message.nonce, 0, 0);
@@ -211,12 +225,12 @@ impl Ccm {
     }
 }
 
-/// Bytes in the whole blocks of so many bytes.
+/// The length of the whole blocks in `len_bytes`.
 const fn whole_blocks(len_bytes: usize) -> usize {
     len_bytes / BLOCK_BYTES * BLOCK_BYTES
 }
 
-/// Puts a length behind what marks its kind, and says where that ends.
+/// Writes a length after its marker. The result is the position after it.
 fn put(block: &mut [u8], mark: &[u8], len: &[u8]) -> usize {
     let (of_mark, rest) = block.split_at_mut(mark.len());
     of_mark.copy_from_slice(mark);

@@ -1,7 +1,18 @@
 //! CBC, CFB and OFB (SP 800-38A §6.2 to 6.4): modes whose blocks are chained.
 //!
-//! Encrypting is serial within a message: one block's result is needed for the next. Many messages run side
-//! by side, each in a lane. CBC and CFB decryption need only the ciphertext and are parallel.
+//! ```text
+//!         encryption               decryption               C₀ = O₀ = IV
+//! CBC     Cᵢ = E(Pᵢ ^ Cᵢ₋₁)        Pᵢ = D(Cᵢ) ^ Cᵢ₋₁
+//! CFB     Cᵢ = Pᵢ ^ E(Cᵢ₋₁)        Pᵢ = Cᵢ ^ E(Cᵢ₋₁)
+//! OFB     Cᵢ = Pᵢ ^ Oᵢ             Pᵢ = Cᵢ ^ Oᵢ             Oᵢ = E(Oᵢ₋₁)
+//! ```
+//!
+//! CBC and CFB decryption need only ciphertext and are parallel: they are jobs with the sources `Chained` and
+//! `Delayed`. CBC and CFB encryption and OFB are serial within a message. They run many messages at once, one
+//! per lane.
+//!
+//! A message may arrive in pieces. [`Chain`] keeps the state between pieces, even if a piece ends within a
+//! block.
 
 use std::marker::PhantomData;
 use std::{fmt, slice};
@@ -22,7 +33,8 @@ use crate::word::{Buffers, ClearRegisters, wipe};
 
 /// Cipher block chaining, over whole blocks.
 ///
-/// An initialisation vector must be unpredictable and must not be used twice. Nothing is authenticated.
+/// The initialisation vector must be unpredictable and must not be used twice. The message is not
+/// authenticated.
 ///
 /// ```
 /// use crossgrain::mode::{Cbc, Message};
@@ -42,12 +54,12 @@ pub type Cbc = Chained<CbcMode>;
 
 /// Cipher feedback of whole blocks (CFB-128), over any length.
 ///
-/// An initialisation vector must not be used twice with a key. Nothing is authenticated.
+/// An initialisation vector must not be used twice with one key. The message is not authenticated.
 pub type Cfb = Chained<CfbMode>;
 
-/// Output feedback, over any length; decrypting is the same as encrypting.
+/// Output feedback, over any length. Decryption is the same as encryption.
 ///
-/// An initialisation vector must not be used twice with a key. Nothing is authenticated.
+/// An initialisation vector must not be used twice with one key. The message is not authenticated.
 pub type Ofb = Chained<OfbMode>;
 
 pub(super) const CBC: Entry = Entry {
@@ -105,16 +117,16 @@ fn make<M: ChainedMode>(request: &Request<'_>) -> Result<Box<dyn Apply>, Error> 
     Ok(Box::new(Chained::<M>::with_options(&request.key()?, request.direction, request.options)?))
 }
 
-/// What distinguishes a chained mode, besides its entry.
+/// The differences between chained modes, apart from their registry entries.
 pub trait ChainedMode: Send + Sync + 'static {
     /// The mode.
     const MODE: Mode;
 
-    /// How messages are chained where that is serial.
+    /// The chaining rule for serial directions.
     #[doc(hidden)]
     const LINK: Link;
 
-    /// The source of the job where the mode is parallel: in decryption, if at all.
+    /// The source of the job for parallel decryption, if the mode has it.
     #[doc(hidden)]
     fn source(iv: Block) -> Source<'static>;
 }
@@ -153,18 +165,18 @@ impl ChainedMode for OfbMode {
     const MODE: Mode = Mode::Ofb;
     const LINK: Link = Link::Ofb;
 
-    /// Never asked for: the mode is serial in both directions.
+    /// Never called, because the mode is serial in both directions.
     fn source(_iv: Block) -> Source<'static> {
         Source::Bytes
     }
 }
 
-/// What the next piece of a message is chained to: an initialisation vector as it is, then where the piece before ended.
+/// The state that links a piece of a message to the next one. It starts as the initialisation vector.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// The last whole block, of what the mode chains blocks by.
+    /// The block that the next block is chained to.
     block: Block,
-    /// What the next one begins with, if a piece ended within it: `within_bytes` of it.
+    /// The first `within_bytes` bytes of the next such block, if a piece ended within a block.
     begun: Block,
     within_bytes: usize,
 }
@@ -176,7 +188,7 @@ impl From<Block> for Chain {
 }
 
 impl Chain {
-    /// Notes the beginning of a block that a piece ends within, if there is any.
+    /// Keeps the start of a block in which a piece ends. It does nothing if `bytes` is empty.
     fn begin(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.begun[..bytes.len()].copy_from_slice(bytes);
@@ -187,7 +199,7 @@ impl Chain {
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        // Of OFB it is keystream.
+        // In OFB this block is key stream.
         wipe(&mut self.block);
     }
 }
@@ -198,17 +210,18 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// A message, or a piece of one, with what it is chained to.
+/// A message or a piece of one, with the state that it is chained to.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// The initialisation vector; for a later piece of a message, what the piece before it left here.
+    /// The initialisation vector. For a later piece, the chain that the piece before left here.
     pub chain: Chain,
-    /// Where it lies and where its result goes.
+    /// The input and the output.
     pub buffers: Buffers<'a>,
 }
 
 impl<'a> Message<'a> {
-    /// A message under an initialisation vector, or the next piece of one under the chain that the piece before left.
+    /// A message under an initialisation vector, or its next piece under the chain that the piece before
+    /// left.
     pub fn new(chain: impl Into<Chain>, buffers: impl Into<Buffers<'a>>) -> Self {
         Self { chain: chain.into(), buffers: buffers.into() }
     }
@@ -222,7 +235,7 @@ pub struct Chained<M> {
 }
 
 impl<M: ChainedMode> Chained<M> {
-    /// The mode by the default options, bound to a key.
+    /// The mode with the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -230,21 +243,22 @@ impl<M: ChainedMode> Chained<M> {
         Self::with_options(key, direction, &Options::default())
     }
 
-    /// The mode by these options, bound to a key.
+    /// The mode with these options, bound to a key.
     ///
     /// # Errors
-    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = M::MODE.job(key.cipher(), direction);
         Ok(Self { program: options.program(job, &options.schedule(key)?)?, direction, mode: PhantomData })
     }
 
-    /// Encrypts or decrypts a message, or the next piece of it, and leaves in `chain` what the piece after it is
-    /// chained to. A piece may end wherever a message may.
+    /// Encrypts or decrypts a message or its next piece. `chain` is left ready for the following piece. A
+    /// piece may end wherever a message may end.
     ///
     /// # Errors
-    /// [`Error::PartialBlock`] where the mode needs whole blocks; nothing is written then.
+    /// [`Error::PartialBlock`] if the mode needs whole blocks and the length is no multiple of a block.
+    /// Nothing is written in this case.
     #[inline]
     pub fn apply<'a>(&self, chain: &mut Chain, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
         self.apply_next(chain, buffers.into())
@@ -257,11 +271,11 @@ impl<M: ChainedMode> Chained<M> {
         done
     }
 
-    /// The same for independent messages of any lengths, which run side by side. Their buffers are used up.
+    /// Encrypts or decrypts independent messages of any lengths together. Their buffers are empty afterwards.
     ///
     /// # Errors
-    /// [`Error::PartialBlock`] if a message has a part of a block and the mode needs whole ones; nothing is
-    /// written then.
+    /// [`Error::PartialBlock`] if the mode needs whole blocks and a message has another length. Nothing is
+    /// written in this case.
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         let partial = |message: &&Message<'_>| !message.buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
@@ -281,7 +295,7 @@ impl<M: ChainedMode> Chained<M> {
         Ok(())
     }
 
-    /// Fills the block that the piece before ended within, as far as this one goes.
+    /// Completes the block in which the previous piece ended, as far as this piece reaches.
     fn go_on(&self, Message { chain, buffers }: &mut Message<'_>) {
         let count = (BLOCK_BYTES - chain.within_bytes).min(buffers.len_bytes());
         let mut now = buffers.take_front(count);
@@ -299,7 +313,8 @@ impl<M: ChainedMode> Chained<M> {
         }
     }
 
-    /// Whether blocks are chained by what comes in, rather than by what goes out or by keystream.
+    /// Whether blocks are chained by the input. Otherwise they are chained by the output, or in OFB by key
+    /// stream.
     fn chains_input(&self) -> bool {
         self.direction == Direction::Decrypt
     }
@@ -333,7 +348,7 @@ impl<M: ChainedMode> Chained<M> {
         }
     }
 
-    /// What is left of messages after their whole blocks, padded to a block each.
+    /// Runs the incomplete last blocks of messages, each padded to a block.
     fn serial_tails(&self, messages: &mut [Message<'_>]) {
         let mut padded = vec![[0; BLOCK_BYTES]; messages.len()];
         for (block, message) in padded.iter_mut().zip(&*messages) {
@@ -355,7 +370,7 @@ impl<M: ChainedMode> Chained<M> {
         wipe(padded.as_flattened_mut());
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
     }
@@ -371,7 +386,7 @@ impl<M: ChainedMode> Apply for Chained<M> {
     }
 }
 
-/// The whole blocks of a message, which keeps what comes after them.
+/// The whole blocks of a message as a strand. The message keeps the bytes after them.
 fn whole_blocks<'a>(message: &mut Message<'a>) -> Strand<'a> {
     let whole_bytes = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
     Strand { state: message.chain.block, data: Data::Replaced(message.buffers.take_front(whole_bytes)) }

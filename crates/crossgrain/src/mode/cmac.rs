@@ -1,6 +1,15 @@
-//! CMAC (SP 800-38B): a tag for a message, which whoever has no key can neither make nor change.
+//! CMAC (SP 800-38B): a tag by which the holder of the key detects changes of a message.
 //!
-//! The blocks of a message are chained and so serial; many messages run side by side.
+//! ```text
+//! L = E(0)    K1 = double(L)    K2 = double(K1)
+//! state = 0
+//! for each block B but the last:  state = E(state ^ B)
+//! tag = E(state ^ B ^ K1)                       if the last block B is whole
+//! tag = E(state ^ (B padded by 10…0) ^ K2)      otherwise, or if the message is empty
+//! ```
+//!
+//! The loop is serial within a message. Therefore many messages run at once, one per lane. EAX and SIV use
+//! the functions here.
 
 use std::{fmt, slice};
 
@@ -31,13 +40,13 @@ use crate::word::{Buffers, ClearRegisters, wipe};
 /// ```
 pub struct Cmac {
     program: Program,
-    /// K1 and K2 (SP 800-38B §6.1), for a last block that is whole and for one that is padded.
-    /// They stay where they are when this is moved, so that no copies are left behind.
+    /// K1 and K2 (SP 800-38B §6.1), for a whole last block and a padded one. Boxed, so that moving `Cmac`
+    /// leaves no copies of them.
     last_keys: Box<Zeroizing<[u128; 2]>>,
 }
 
 impl Cmac {
-    /// CMAC by the default options, bound to a key.
+    /// CMAC with the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -45,16 +54,16 @@ impl Cmac {
         Self::with_options(key, &Options::default())
     }
 
-    /// CMAC by these options, bound to a key.
+    /// CMAC with these options, bound to a key.
     ///
     /// # Errors
-    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
         Self::of(key.cipher(), &options.schedule(key)?, options)
     }
 
-    /// The same from a key's schedule.
+    /// CMAC for a key's schedule.
     pub(super) fn of(cipher: Cipher, schedule: &Schedule, options: &Options) -> Result<Self, Error> {
         let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
         let program = options.program(job, schedule)?;
@@ -66,7 +75,7 @@ impl Cmac {
         Ok(Self { program, last_keys })
     }
 
-    /// The tag of a message, of 16 bytes.
+    /// The 16-byte tag of a message.
     pub fn tag(&self, message: &[u8]) -> Tag {
         let _clear = ClearRegisters;
         let mut tag = [[0; BLOCK_BYTES]];
@@ -74,7 +83,7 @@ impl Cmac {
         tag[0].into()
     }
 
-    /// The tags of messages, which run side by side.
+    /// The tags of messages, computed together.
     pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Tag> {
         let _clear = ClearRegisters;
         let mut tags = vec![[0; BLOCK_BYTES]; messages.len()];
@@ -82,7 +91,7 @@ impl Cmac {
         tags.into_iter().map(Tag::from).collect()
     }
 
-    /// Takes chains along strings of whole blocks.
+    /// Continues the chains of `states` over strings of whole blocks.
     pub(super) fn absorb(&self, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
         absorb(&self.program, threads, states, strings);
     }
@@ -92,25 +101,27 @@ impl Cmac {
         &self.program
     }
 
-    /// Replaces a first block by the chain after it.
+    /// Encrypts a block. A first block becomes the chain's state after it.
     pub(super) fn chain(&self, block: &mut Block) {
         self.program.run(Source::Bytes, Buffers::in_place(block));
     }
 
-    /// Replaces a block by the tag of a message that has no other.
+    /// Replaces a block by the tag of the message that consists of this block.
     pub(super) fn tag_block(&self, block: &mut Block) {
         *block = self.last(&[0; BLOCK_BYTES], block);
         self.chain(block);
     }
 
-    /// Overwrites the stack below, where runs leave parts of the key.
+    /// Overwrites the stack below the caller, where runs leave parts of the key.
     pub(super) fn wipe_stack(&self) {
         self.program.wipe_stack();
     }
 
-    /// Replaces states by the tags of messages that follow whole blocks whose chains have come there, or nothing where a state is zeros.
+    /// Replaces each state by the tag of a message. The state is zero, or the chain's state after whole
+    /// blocks that precede the message.
     ///
-    /// An empty message counts as a last block of padding: right only where nothing came before it.
+    /// An empty message is taken as an empty last block with padding. This is right only if no blocks precede
+    /// it.
     pub(super) fn tags_after(&self, threads: Threads, states: &mut [Block], messages: &[&[u8]]) {
         let chains: Few<_> = messages.iter().map(|message| split_last(message).0).collect();
         absorb(&self.program, threads, states, &chains);
@@ -120,23 +131,23 @@ impl Cmac {
         self.program.run_by(threads, Source::Bytes, Buffers::in_place(states.as_flattened_mut()));
     }
 
-    /// A chain's state with the last block.
+    /// The state XOR the last block and its key.
     fn last(&self, state: &Block, last: &[u8]) -> Block {
         with_last(state, last, &self.last_keys)
     }
 
-    /// How many messages run side by side on one thread.
+    /// Messages that run together on one thread.
     pub(super) fn lanes(&self) -> usize {
         self.program.lanes()
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
     }
 }
 
-/// Takes chains of a program that encrypts bytes along strings of whole blocks, side by side.
+/// Continues chains over strings of whole blocks, many together. `program` encrypts bytes.
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
     if strings.iter().all(|string| string.is_empty()) {
         return;
@@ -157,13 +168,13 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], 
     }
 }
 
-/// K1 and K2, of L, which a block of zeros is encrypted to (SP 800-38B §6.1).
+/// K1 and K2, from L, the encrypted block of zeros (SP 800-38B §6.1).
 pub(super) const fn last_keys_of(l: &Block) -> [u128; 2] {
     let whole = double(u128::from_be_bytes(*l));
     [whole, double(whole)]
 }
 
-/// A chain's state with the last block, padded where it needs that, and its key added.
+/// The state XOR the last block, padded if it is not whole, and the key that belongs to it.
 pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &[u128; 2]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[..last.len()].copy_from_slice(last);
@@ -177,7 +188,7 @@ pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &[u128; 2])
     (u128::from_be_bytes(*state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
 }
 
-/// The whole blocks before the last block, and the last one, which is empty only in an empty message.
+/// The whole blocks before the last block, and the last block. It is empty only if the message is.
 pub(super) fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
     message.split_at(message.len().saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES)
 }

@@ -1,7 +1,8 @@
-//! CTR over many messages, each from a counter of its own: CCM and EAX.
+//! CTR over many messages, each from its own counter block on, for CCM and EAX.
 //!
-//! A call of a program costs a short message more than its blocks do, and a second one where it ends within a block. So the counters of
-//! short messages are encrypted as one string of bytes.
+//! A call of a program costs more than the blocks of a short message, and a message that ends within a block
+//! needs a second call. The counter blocks of short messages are therefore encrypted together, as one string
+//! of bytes.
 
 use super::few::{Lists, take_front};
 use crate::block::{BLOCK_BYTES, Block};
@@ -11,11 +12,11 @@ use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::word::Buffers;
 
-/// Messages of more bytes are encrypted one by one.
+/// Longer messages are encrypted one by one.
 const TOGETHER_BYTES_MAX: usize = 2 * BLOCK_BYTES;
 
-/// Encrypts or decrypts messages by counters, big-endian from each one's own on: one by one by a program that counts, or, where all are short,
-/// together by a program that encrypts bytes.
+/// Encrypts or decrypts messages, each with a big-endian counter that starts from its own block. `counting`
+/// runs messages one by one. If all are short, `plain` encrypts all their counter blocks together.
 pub(super) fn apply_counters(
     [counting, plain]: [&Program; 2],
     threads: Threads,

@@ -1,4 +1,7 @@
-//! Counter mode (SP 800-38A §6.5): the input XOR the encrypted counter.
+//! Counter mode (SP 800-38A §6.5): Cᵢ = Pᵢ ^ E(first + i), for blocks i = 0, 1, … and a 128-bit counter.
+//!
+//! A position in the stream is a byte. Within a block, the part of the block is encrypted by way of a padded
+//! copy.
 
 use std::mem;
 
@@ -31,16 +34,16 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// What a thread takes of a long keystream at a time.
+/// Bytes of a long key stream that a thread takes at a time.
 const PIECE_BYTES: usize = 4 * Buffers::ZEROS_BYTES;
 
-/// What is done to parts of a keystream once they are written, if anything is.
+/// An optional function that is called on each part of a key stream after it is written.
 pub(crate) type Finish<'a> = Option<&'a (dyn Fn(&mut [u8]) + Sync)>;
 
-/// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
+/// CTR with a 128-bit counter that wraps at 2¹²⁸. Decryption is the same as encryption.
 ///
-/// A key must never meet the same counter value twice: choose initial counters so that no two messages
-/// overlap. Nothing is authenticated.
+/// Never use a counter value twice with one key: choose initial counter blocks so that no two messages
+/// overlap. The message is not authenticated.
 ///
 /// ```
 /// use crossgrain::mode::Ctr;
@@ -62,7 +65,8 @@ pub struct Ctr {
 }
 
 impl Ctr {
-    /// CTR by the default options, bound to a key and an initial counter block: a big-endian number, as in the standard.
+    /// CTR with the default options, bound to a key and an initial counter block. The block is a big-endian
+    /// integer, as in the standard.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -70,16 +74,16 @@ impl Ctr {
         Self::with_options(key, initial, &Options::default())
     }
 
-    /// The same by these options.
+    /// CTR with these options, bound to a key and an initial counter block.
     ///
     /// # Errors
-    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
         Self::from_counter(key, Counter::big_endian(u128::from_be_bytes(*initial)), options)
     }
 
-    /// CTR with a little-endian counter from 0 on: not SP 800-38A's, but what random streams use.
+    /// CTR with a little-endian counter that starts at 0. Random streams use it; it is not in SP 800-38A.
     pub(crate) fn little_endian(key: &Key, options: &Options) -> Result<Self, Error> {
         Self::from_counter(key, Counter::little_endian(0), options)
     }
@@ -90,7 +94,7 @@ impl Ctr {
         Ok(Self { program, first, position_bytes: 0 })
     }
 
-    /// Continues the stream over the buffers.
+    /// Encrypts or decrypts the buffers with the next part of the stream.
     #[inline]
     pub fn apply<'a>(&mut self, buffers: impl Into<Buffers<'a>>) {
         self.apply_next(buffers.into());
@@ -102,19 +106,19 @@ impl Ctr {
         self.position_bytes = self.position_bytes.wrapping_add(len_bytes);
     }
 
-    /// Goes to a byte of the stream, counted from the initial counter block. Positions are counted modulo
-    /// 2¹²⁸ bytes, a sixteenth of what the counter can count: nobody gets there but by seeking. Only the counter goes on
-    /// where one call reaches beyond.
+    /// Moves to a byte of the stream, counted from the initial counter block. Positions are modulo 2¹²⁸
+    /// bytes, a sixteenth of the counter's range. Only seeking can reach this limit. If one call crosses it,
+    /// the counter continues, but the position wraps.
     pub const fn seek(&mut self, position_bytes: u128) {
         self.position_bytes = position_bytes;
     }
 
-    /// The byte of the stream where [`Ctr::apply`] goes on.
+    /// The byte of the stream at which [`Ctr::apply`] continues.
     pub const fn position_bytes(&self) -> u128 {
         self.position_bytes
     }
 
-    /// Encrypts or decrypts the bytes that stand at `position_bytes` of the stream.
+    /// Encrypts or decrypts the bytes at `position_bytes` of the stream.
     #[inline]
     pub fn apply_at<'a>(&self, position_bytes: u128, buffers: impl Into<Buffers<'a>>) {
         self.apply_from(position_bytes, buffers.into());
@@ -137,7 +141,7 @@ impl Ctr {
         }
     }
 
-    /// Less than a block, from byte `within` of it on.
+    /// Less than a block, from byte `within` of the block on.
     fn apply_within(&self, block: Counter, within: usize, mut part: Buffers<'_>) {
         let place = within..within + part.len_bytes();
         let mut copy = [0; BLOCK_BYTES];
@@ -147,14 +151,14 @@ impl Ctr {
         wipe(&mut copy);
     }
 
-    /// Writes the keystream itself, which zeros would be encrypted to, from the beginning of the block `blocks` after
-    /// the initial counter on. Threads take parts of whole blocks, which are finished by who wrote them.
+    /// Writes the key stream, that is, encrypted zeros, from block `blocks` after the initial counter block
+    /// on. Threads take parts of whole blocks. The thread that has written a part also calls `finish` on it.
     pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: Finish<'_>) {
         let _clear = ClearRegisters;
         let first = self.first.skip(blocks);
         let len_bytes = output.len();
         let output = Buffers::in_place(output);
-        // What is finished is read again, so it has to stay in a cache.
+        // `finish` reads the part again, so it has to stay in a cache.
         let goes_past_caches = finish.is_none() && Buffers::pay_past_caches(len_bytes);
         let head_bytes = if goes_past_caches { output.bytes_to_line(BLOCK_BYTES) } else { 0 };
         let (head, rest) = output.split_at(head_bytes);
@@ -175,7 +179,7 @@ impl Ctr {
         });
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
     }

@@ -1,8 +1,14 @@
 //! EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", FSE 2004): CTR and CMAC under one key.
 //!
-//! OMACₜ(M) is the CMAC of a block that holds the number t, and M. The counter starts from OMAC₀(nonce); the
-//! tag is OMAC₀(nonce) ⊕ OMAC₁(associated data) ⊕ OMAC₂(ciphertext). The chain after the block of t is
-//! kept for all three t.
+//! ```text
+//! OMACₜ(M) = CMAC(number t as a block ‖ M)
+//! N = OMAC₀(nonce)
+//! C = P ^ CTR from counter block N on
+//! tag = first bytes of N ^ OMAC₁(associated data) ^ OMAC₂(C)
+//! ```
+//!
+//! The CMAC state after the block of t is computed once per key. The tag covers the ciphertext, so `open`
+//! checks it before it decrypts.
 
 use std::fmt;
 use std::slice::{from_mut, from_ref};
@@ -56,12 +62,13 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct Eax {
     counter: Program,
     cmac: Cmac,
-    /// For each t: the chain after the block of t, and OMACₜ of nothing. They stay where they are when this is moved.
+    /// For each t: the state after the block of t, and OMACₜ of the empty string. Boxed, so that moving `Eax`
+    /// leaves no copies of them.
     omacs: Box<Zeroizing<[[Block; 2]; 3]>>,
     tag_bytes: usize,
 }
 
-/// What an OMAC is of: its t.
+/// The input of an OMAC, which determines its t.
 #[derive(Clone, Copy)]
 enum Of {
     Nonce,
@@ -70,7 +77,7 @@ enum Of {
 }
 
 impl Eax {
-    /// EAX with tags of 16 bytes, by the default options, bound to a key.
+    /// EAX with 16-byte tags and the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -78,10 +85,11 @@ impl Eax {
         Self::with_options(key, BLOCK_BYTES, &Options::default())
     }
 
-    /// EAX with tags of `tag_bytes`, by these options, bound to a key.
+    /// EAX with tags of `tag_bytes` and these options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 4 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    /// [`Error::TagBytes`] unless tags have 4 to 16 bytes, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Eax.admits_tag(tag_bytes)?;
         let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
@@ -98,7 +106,7 @@ impl Eax {
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 
-    /// OMACs of one kind.
+    /// Computes OMACₜ of each message, for one t.
     fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]], omacs: &mut [Block]) {
         let [chained, of_nothing] = &self.omacs[of as usize];
         omacs.fill(*chained);
@@ -109,7 +117,7 @@ impl Eax {
         empty.for_each(|(omac, _)| *omac = *of_nothing);
     }
 
-    /// The first counters of messages, and the sums of OMACs that need no ciphertext.
+    /// The first counter blocks of messages, and the XOR of the OMACs that do not depend on the ciphertext.
     fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>], [counters, sums]: [&mut [Block]; 2]) {
         let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
         let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
@@ -118,7 +126,7 @@ impl Eax {
         add(sums, counters);
     }
 
-    /// CTR over messages, each from its counter on.
+    /// CTR over messages, each from its own counter block on.
     fn apply(&self, threads: Threads, counters: &[Block], messages: &mut [AeadMessage<'_>]) {
         apply_counters([&self.counter, self.cmac.program()], threads, counters, messages);
     }

@@ -1,4 +1,4 @@
-//! Electronic codebook (SP 800-38A §6.1): every block by itself.
+//! Electronic codebook (SP 800-38A §6.1): each block is encrypted independently.
 
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// ECB in one direction.
 ///
-/// Equal blocks give equal ciphertext: on its own this hides little. It is the building stone of modes.
+/// Equal blocks have equal ciphertexts, so ECB hides little. Use it as a building block for other modes.
 ///
 /// ```
 /// use crossgrain::mode::Ecb;
@@ -49,7 +49,7 @@ pub struct Ecb {
 }
 
 impl Ecb {
-    /// ECB by the default options, bound to a key.
+    /// ECB with the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -57,20 +57,20 @@ impl Ecb {
         Self::with_options(key, direction, &Options::default())
     }
 
-    /// ECB by these options, bound to a key.
+    /// ECB with these options, bound to a key.
     ///
     /// # Errors
-    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ecb.job(key.cipher(), direction);
         Ok(Self { program: options.program(job, &options.schedule(key)?)? })
     }
 
-    /// Enciphers or deciphers whole blocks.
+    /// Encrypts or decrypts whole blocks.
     ///
     /// # Errors
-    /// [`Error::PartialBlock`] unless the length is a multiple of 16 bytes; nothing is written then.
+    /// [`Error::PartialBlock`] unless the length is a multiple of 16 bytes. Nothing is written in this case.
     #[inline]
     pub fn apply<'a>(&self, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
         self.apply_to(buffers.into())
@@ -86,14 +86,15 @@ impl Ecb {
         Ok(())
     }
 
-    /// Enciphers or deciphers a single block, where the next one depends on it: [`Ecb::apply`] is for all others.
+    /// Encrypts or decrypts a single block, for callers whose next block depends on the result.
+    /// Use [`Ecb::apply`] in all other cases.
     #[inline]
     pub fn block(&self, block: &mut Block) {
         let _clear = ClearRegisters;
         self.program.block(block);
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
     }

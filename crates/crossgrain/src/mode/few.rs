@@ -1,4 +1,4 @@
-//! Lists for groups of messages, which are often of one: no memory is asked for then.
+//! Lists for groups of messages. A group of one message, which is common, needs no allocation.
 
 use std::ops::Deref;
 use std::{array, mem};
@@ -7,7 +7,8 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::part::sum::sum;
 use crate::word::wipe;
 
-/// `N` lists of as many blocks. Wiped when dropped, so nothing secret may be in it when it is moved, which leaves a copy.
+/// `N` lists of equal length. They are wiped when dropped. Do not move them while they hold secrets, because
+/// that leaves a copy.
 pub(super) struct Lists<const N: usize> {
     one: [Block; N],
     many: Vec<Block>,
@@ -15,20 +16,20 @@ pub(super) struct Lists<const N: usize> {
 }
 
 impl<const N: usize> Lists<N> {
-    /// Of `count` blocks each, zeros.
+    /// Lists of `count` blocks each, all zeros.
     #[inline(always)]
     pub(super) fn new(count: usize) -> Self {
         let many = if count > 1 { vec![[0; BLOCK_BYTES]; N * count] } else { Vec::new() };
         Self { one: [[0; BLOCK_BYTES]; N], many, count }
     }
 
-    /// All of them, one behind another.
+    /// All lists as one slice, one list after another.
     #[inline(always)]
     pub(super) fn all(&mut self) -> &mut [Block] {
         if self.count > 1 { &mut self.many } else { &mut self.one[..N * self.count] }
     }
 
-    /// Each of them.
+    /// Each list.
     #[inline(always)]
     pub(super) fn each(&mut self) -> [&mut [Block]; N] {
         let count = self.count;
@@ -46,7 +47,7 @@ impl<const N: usize> Drop for Lists<N> {
     }
 }
 
-/// Cuts so many blocks off the front of a list.
+/// Removes the first `count` blocks from a slice and returns them.
 #[inline(always)]
 pub(super) fn take_front<'a>(rest: &mut &'a mut [Block], count: usize) -> &'a mut [Block] {
     let (front, later) = mem::take(rest).split_at_mut(count);
@@ -54,14 +55,14 @@ pub(super) fn take_front<'a>(rest: &mut &'a mut [Block], count: usize) -> &'a mu
     front
 }
 
-/// Adds to blocks as many others.
+/// XORs each block of `others` into the block of `totals` at the same index.
 pub(super) fn add(totals: &mut [Block], others: &[Block]) {
     for (total, other) in totals.iter_mut().zip(others) {
         *total = sum(*total, *other);
     }
 }
 
-/// One or many, for what is no secret: what is moved leaves a copy.
+/// One item without an allocation, or many. It must not hold secrets, because moving it leaves a copy.
 pub(super) enum Few<T> {
     One([T; 1]),
     Many(Vec<T>),

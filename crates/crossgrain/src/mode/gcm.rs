@@ -1,6 +1,15 @@
-//! GCM (SP 800-38D): CTR with a 32-bit counter, and GHASH of what is sent.
+//! GCM (SP 800-38D): CTR with a 32-bit counter, and GHASH of the ciphertext and associated data as the tag.
 //!
-//! GHASH takes its blocks in order, on one thread a message.
+//! ```text
+//! H = E(0)
+//! J₀ = nonce ‖ 1 in 32 bits                                     if the nonce has 12 bytes
+//! J₀ = GHASH(nonce padded ‖ 0 in 64 bits ‖ bits of the nonce)   otherwise
+//! C = P ^ E(J₀ + 1) E(J₀ + 2) …                                 only the last 32 bits count
+//! S = GHASH(A padded ‖ C padded ‖ bits of A ‖ bits of C)        padded by zeros; lengths have 64 bits
+//! tag = first bytes of S ^ E(J₀)
+//! ```
+//!
+//! All integers are big-endian. GHASH processes the blocks of a message in order, on one thread.
 
 use std::sync::OnceLock;
 use std::{fmt, mem};
@@ -50,10 +59,11 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// Messages of many that a thread takes at a time: the kernel of short ones goes on without a call between them.
 const GROUP_MESSAGES: usize = 64;
 
-/// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
+/// GCM: nonces of any length, ideally 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
-/// A key must never meet the same nonce twice: that gives away what makes tags. A message is decrypted while its tag is computed:
-/// if that is wrong, zeros are left in the place of its plaintext; in place, the ciphertext is lost.
+/// Never use a nonce twice with one key. Two messages under the same nonce reveal the authentication key, and
+/// anyone can then forge messages. `open` may decrypt before it knows the tag. If the tag is wrong,
+/// it overwrites the output with zeros. In place, this also destroys the ciphertext.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Gcm};
@@ -83,7 +93,7 @@ pub struct Gcm {
 }
 
 impl Gcm {
-    /// GCM with tags of 16 bytes, by the default options, bound to a key.
+    /// GCM with 16-byte tags and the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -91,10 +101,11 @@ impl Gcm {
         Self::with_options(key, BLOCK_BYTES, &Options::default())
     }
 
-    /// GCM with tags of `tag_bytes`, by these options, bound to a key.
+    /// GCM with tags of `tag_bytes` and these options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
         let bound = Self::bind(key, options);

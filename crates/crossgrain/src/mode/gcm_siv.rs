@@ -1,7 +1,16 @@
-//! AES-GCM-SIV (RFC 8452): the tag is a hash of all there is, encrypted; the counter starts from the tag.
+//! AES-GCM-SIV (RFC 8452): the tag is an encrypted hash of the message, and the counter starts from the tag.
 //!
-//! Every nonce has keys of its own, which the key makes by counting. Layout: numbers are little-endian, in counters too.
-//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+//! ```text
+//! H ‖ K' = first halves of E(K, i ‖ nonce), i = 0, 1, …          i has 32 bits
+//! S = POLYVAL(H, A padded ‖ P padded ‖ bits of A ‖ bits of P)     padded by zeros; lengths have 64 bits
+//! tag = E(K', (S ^ nonce) with its top bit, 127, clear)
+//! C = P ^ CTR(K', tag with its top bit set)                     only the first 32 bits count
+//! ```
+//!
+//! All integers are little-endian, counters included. A nonce's keys replace those of another nonce in place,
+//! because setting up new ones costs as much as the rest of a short message.
+//!
+//! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,22 +47,23 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// The longest message, and the longest additional data, in bytes (RFC 8452 §6).
+/// The largest length in bytes of a message, and of its associated data (RFC 8452 §6).
 const MESSAGE_BYTES_MAX: u64 = 1 << 36;
 
 const NONCE_BYTES: usize = 12;
 
-/// What is decrypted and hashed before more is decrypted, so that it is still in cache.
+/// Bytes that are decrypted and then hashed while they are in cache.
 const PIECE_BYTES: usize = 128 * 1024;
 
-/// Blocks of which a nonce's keys are the halves, of the longest key: two of POLYVAL's and four of the cipher's.
+/// The largest number of blocks whose first halves make up a nonce's keys: two for POLYVAL and four for the
+/// cipher.
 const HALVES_MOST: usize = 6;
 
-/// GCM-SIV by AES-128 or AES-256: nonces of 12 bytes, and tags of 16.
+/// GCM-SIV with AES-128 or AES-256: nonces of 12 bytes, and tags of 16.
 ///
-/// Two messages under one nonce show no more than whether they are equal; but keep nonces apart all the same, since a key seals
-/// fewer messages safely otherwise (RFC 8452 §9). Opening a message whose tag is wrong leaves zeros in the place of its
-/// plaintext; in place, the ciphertext is lost.
+/// Two messages under one nonce only reveal whether they are equal. Use different nonces nevertheless:
+/// otherwise a key can safely seal fewer messages (RFC 8452 §9). If the tag is wrong, `open` overwrites the
+/// output with zeros. In place, this also destroys the ciphertext.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, GcmSiv};
@@ -71,52 +81,54 @@ const HALVES_MOST: usize = 6;
 /// ```
 pub struct GcmSiv {
     cipher: Cipher,
-    /// Makes the keys of nonces.
+    /// Derives the keys of nonces.
     deriver: Program,
-    /// What messages are encrypted by, under the keys of their nonces.
+    /// Plans for encrypting messages under the keys of their nonces.
     plans: Arc<[Plan]>,
     features: Features,
     threads: Threads,
-    /// What nobody works with at present. To make one takes as long as all else does with a short message.
+    /// Key states that are not in use. Making a new one takes as long as the rest of a short message.
     idle: Mutex<Vec<Keyed>>,
 }
 
-/// The keys of a nonce at work. It is wiped when the mode is dropped, or holds those of another nonce by then.
+/// The keys of a nonce, ready for use. They stay in memory until those of another nonce replace them or the
+/// mode is dropped, which wipes them.
 struct Keyed {
     polyval: Ghash,
     counter: Program,
 }
 
 impl GcmSiv {
-    /// GCM-SIV by the default options, bound to a key.
+    /// GCM-SIV with the default options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::UnfitCipher`] unless the key is one of AES-128 or AES-256, [`Error::BadIsaCap`] for an unreadable
-    /// `CROSSGRAIN_ISA`.
+    /// [`Error::UnfitCipher`] unless the key is for AES-128 or AES-256, [`Error::BadIsaCap`] for an
+    /// unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key) -> Result<Self, Error> {
         Self::with_options(key, &Options::default())
     }
 
-    /// GCM-SIV by these options, bound to a key.
+    /// GCM-SIV with these options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::UnfitCipher`] unless the key is one of AES-128 or AES-256, and as
+    /// [`Error::UnfitCipher`] unless the key is for AES-128 or AES-256, and as
     /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
         let cipher = key.cipher();
         Mode::GcmSiv.admits(cipher)?;
         let (job, schedule) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), options.schedule(key)?);
         let deriver = options.freely().program(job, &schedule)?;
-        // Counters start from tags, which are computed from the key.
+        // Counters start from tags, which depend on the key.
         let limits = Limits { secret_counter: true, ..options.limits()? };
         let (plans, threads) = (options.planned(job, &limits)?, Threads::at_most(options.threads));
-        // What is bound here once is bound for every nonce.
+        // A trial binding: if it succeeds, binding succeeds for every nonce.
         drop(Program::of(Arc::clone(&plans), &schedule, limits.features, threads)?);
         let idle = Mutex::default();
         Ok(Self { cipher, deriver, plans, features: limits.features, threads, idle })
     }
 
-    /// The keys of a nonce (RFC 8452 §4): the first halves of enciphered numbers with the nonce behind them.
+    /// The keys of a nonce (RFC 8452 §4): the first halves of encrypted blocks that hold a number and the
+    /// nonce.
     fn keyed(&self, AeadMessage { nonce, aad, buffers, .. }: &AeadMessage<'_>) -> Keyed {
         let mut block = [0; BLOCK_BYTES];
         block[BLOCK_BYTES - NONCE_BYTES..].copy_from_slice(nonce);
@@ -137,7 +149,7 @@ impl GcmSiv {
         keyed
     }
 
-    /// What has taken the cipher's key, and no hash key as yet.
+    /// A key state with this cipher key. Its hash key is not set yet.
     fn keyed_by(&self, key: &[u8]) -> Keyed {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let polyval = if let Some(mut keyed) = idle {
@@ -156,7 +168,7 @@ impl GcmSiv {
         Keyed { polyval, counter }
     }
 
-    /// Leaves it to the next message.
+    /// Keeps the key state for the next message.
     fn put_back(&self, keyed: Keyed) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(keyed);
     }
@@ -194,7 +206,7 @@ impl GcmSiv {
 }
 
 impl Keyed {
-    /// The tag, once associated data and plaintext are hashed (RFC 8452 §4).
+    /// The tag, after associated data and plaintext have been hashed (RFC 8452 §4).
     fn tag(&self, mut sum: Block, nonce: &[u8], aad_bytes: usize, len_bytes: usize) -> Block {
         let bits = |bytes: usize| 8 * bytes as u128;
         self.polyval.absorb(&mut sum, &(bits(aad_bytes) | bits(len_bytes) << 64).to_le_bytes());
@@ -206,8 +218,8 @@ impl Keyed {
         tag
     }
 
-    /// CTR from a tag on, so far into a message: of a counter only the first 32 bits count, and where these wrap, another
-    /// run begins.
+    /// CTR that starts from a tag, at `position_bytes` of the message. Only the first 32 bits of the counter
+    /// count. Where they wrap, a new run begins.
     fn apply(&self, threads: Threads, tag: &Block, position_bytes: usize, mut rest: Buffers<'_>) {
         let first = u128::from_le_bytes(*tag) | 1 << 127;
         let mut low = (first as u32).wrapping_add((position_bytes / BLOCK_BYTES) as u32);

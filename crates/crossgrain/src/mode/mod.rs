@@ -1,4 +1,14 @@
-//! Modes of operation: sequences of program runs. They know no variant and no ISA.
+//! Modes of operation: sequences of program runs. Modes know no variant and no instruction set.
+//!
+//! * Without a tag: `ecb`, `chained` (CBC, CFB, OFB), `ctr` and `xts`. `unauthenticated` is their common
+//!   interface.
+//! * Authenticated: `gcm`, `gcm_siv`, `ocb`, `ccm`, `eax` and `siv`. `aead` is their common interface.
+//! * A tag only: `cmac`, which EAX and SIV also use.
+//! * `own_keys` runs CTR, ECB, CBC and CMAC over records that each have their own key.
+//! * `registry` lists the modes. `offsets` belongs to OCB, `counted` to CCM and EAX. `few` has lists for one
+//!   message or many.
+//!
+//! [`Options`] chooses the plans of a mode and binds them to the schedule of its key.
 
 mod aead;
 mod ccm;
@@ -49,10 +59,11 @@ use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
 use crate::word::{Features, wipe_stack};
 
-/// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
+/// Options of a mode. The default is constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
 ///
-/// More may be added: name what differs, and end with `..Options::default()`.
+/// Later versions may add fields. Name the fields that differ from the default, and end with
+/// `..Options::default()`.
 ///
 /// ```
 /// use crossgrain::mode::{Ctr, Options};
@@ -65,25 +76,27 @@ use crate::word::{Features, wipe_stack};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What variants may leak.
+    /// The leaks that variants may have.
     pub policy: Policy,
-    /// Instructions that may be used; `None` for what the environment allows.
+    /// Instructions that may be used. `None` means those that the environment allows.
     pub features: Option<Features>,
-    /// Names of variants that must be used; empty to choose freely.
+    /// Names of variants that must be used. Empty to choose freely.
     pub variants: Vec<String>,
-    /// Plans that must be used, one for each job of the mode; empty to choose them.
+    /// Plans that must be used, one for each job of the mode. Empty to choose them.
     pub plans: Vec<Arc<Plans>>,
-    /// At most so many threads; 0 for all of rayon's current pool.
+    /// The largest number of threads. 0 means all of rayon's current pool.
     pub threads: usize,
-    /// What variants cost here, as a [`Wisdom`](crate::wisdom::Wisdom) has it; `None` for the estimates shipped.
+    /// The costs of variants on this machine, as measured in a [`Wisdom`](crate::wisdom::Wisdom). `None`
+    /// means the estimates shipped.
     pub costs: Option<Arc<Costs>>,
 }
 
 impl Options {
-    /// What these options allow on this machine.
+    /// The limits that these options set on this machine.
     ///
     /// # Errors
-    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable
+    /// `CROSSGRAIN_ISA`.
     #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
@@ -101,7 +114,8 @@ impl Options {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
     }
 
-    /// The options for one of two jobs that belong together: these, unless what they name is for the other job alone.
+    /// The options for `job`, one of two jobs that belong together. Variants and plans for only the other job
+    /// are left out.
     #[doc(hidden)]
     #[must_use]
     pub fn for_job(&self, job: Job, other: Job) -> Self {
@@ -136,10 +150,10 @@ impl Options {
         Program::of(plans, schedule, limits.features, Threads::at_most(self.threads))
     }
 
-    /// The plans that a job would be run by.
+    /// The plans that these options give for a job.
     ///
     /// # Errors
-    /// What the options are refused for, and [`Error::NoPlan`] if they leave no way through.
+    /// The errors in the options, and [`Error::NoPlan`] if they leave no plan.
     pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
         Ok(self.planned(job, &self.limits()?)?.to_vec())
     }

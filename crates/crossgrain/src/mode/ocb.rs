@@ -1,9 +1,25 @@
-//! OCB3 (RFC 7253): blocks under the cipher, an offset added before and after; the tag is the encrypted sum of the plaintext.
+//! OCB3 (RFC 7253): one pass of masked blocks, with the encrypted checksum of the plaintext as the tag.
 //!
-//! The offset of any block follows from its number (`part::mask`), so blocks run side by side, in groups that share a
-//! table of offsets. Groups begin where messages do, so that their blocks lie in lines as the message does.
-//! Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
-//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+//! ```text
+//! L_* = E(0)    L_$ = double(L_*)    L₀ = double(L_$)    Lⱼ₊₁ = double(Lⱼ)
+//! Offset₀ = 128 bits of the stretched E(nonce block), from a bit that the nonce chooses     (§4.2)
+//! for each whole block i = 1, 2, …, m:
+//!     Offsetᵢ = Offsetᵢ₋₁ ^ L_ntz(i)             ntz: number of trailing zeros
+//!     Cᵢ = Offsetᵢ ^ E(Pᵢ ^ Offsetᵢ)
+//! Offset_* = Offsetₘ ^ L_*                       only if bytes are left
+//! C_* = P_* ^ first bytes of E(Offset_*)
+//! checksum = P₁ ^ … ^ Pₘ ^ (P_* padded by 10…0)
+//! tag = E(checksum ^ last offset ^ L_$) ^ HASH(associated data)
+//! ```
+//!
+//! HASH XORs E(block ^ offset) of all blocks of the associated data, with offsets from zero. Offsets are
+//! big-endian integers.
+//!
+//! The offset of a block follows from its number, so groups of blocks run in any order and on any thread (see
+//! `offsets` and `part::mask`). Groups are cut at multiples of their length from the start of the message, so
+//! they keep the message's alignment.
+//!
+//! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -42,23 +58,23 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// The longest nonce: a bit of its block is a mark, and seven tell the length of tags.
+/// The longest nonce. The nonce block also holds a marker bit and seven bits for the length of the tag.
 const NONCE_BYTES_MAX: usize = BLOCK_BYTES - 1;
 
-/// What a thread takes of a long message at a time.
+/// Blocks of a long message that a thread takes at a time.
 const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
 
-/// Messages whose first and last blocks are enciphered together.
+/// Messages whose first and last blocks are encrypted together.
 const GROUP_MESSAGES: usize = 64;
 
-/// Blocks that are enciphered together before messages are.
+/// Blocks that are encrypted together for the headers of messages.
 const WAITING_MAX: usize = 32;
 
 /// OCB3: nonces of 1 to 15 bytes, and tags of 8, 12 or 16 bytes.
 ///
-/// A key must never meet the same nonce twice: that shows which blocks are equal at equal places, and lets messages be
-/// forged. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
-/// ciphertext is lost.
+/// Never use a nonce twice with one key. Otherwise an attacker sees equal blocks at equal positions and can
+/// forge messages. If the tag is wrong, `open` overwrites the output with zeros. In place, this also destroys
+/// the ciphertext.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Ocb};
@@ -77,14 +93,14 @@ const WAITING_MAX: usize = 32;
 pub struct Ocb {
     enciphers: Program,
     deciphers: Program,
-    /// They stay where they are when this is moved.
+    /// Boxed, so that moving `Ocb` leaves no copies of them.
     offsets: Box<Offsets>,
     features: Features,
     tag_bytes: usize,
 }
 
 impl Ocb {
-    /// OCB with tags of 16 bytes, by the default options, bound to a key.
+    /// OCB with 16-byte tags and the default options, bound to a key.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -92,11 +108,12 @@ impl Ocb {
         Self::with_options(key, BLOCK_BYTES, &Options::default())
     }
 
-    /// OCB with tags of `tag_bytes`, by these options, bound to a key. Variants and plans that are named count for the
-    /// direction of the cipher that they fit.
+    /// OCB with tags of `tag_bytes` and these options, bound to a key. Variants and plans in the options
+    /// apply to the direction of the cipher that they fit.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 8, 12 or 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    /// [`Error::TagBytes`] unless tags have 8, 12 or 16 bytes, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         let _clear = ClearRegisters;
         Mode::Ocb.admits_tag(tag_bytes)?;
@@ -110,8 +127,9 @@ impl Ocb {
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 
-    /// Adds to zeros the offsets before messages' first blocks (RFC 7253 §4.2), and behind these HASH of their associated data (§4.1). None waits
-    /// for another, so all that is enciphered for them is enciphered together.
+    /// Writes the initial offset of each message (RFC 7253 §4.2) to `sums`, then HASH of each message's
+    /// associated data (§4.1). `sums` must be zero on entry. All these blocks are independent, so they are
+    /// encrypted together.
     fn begin(&self, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
         let blocks = [[0; BLOCK_BYTES]; WAITING_MAX];
         let mut waiting = Waiting { enciphers: &self.enciphers, sums, blocks, places: [0; _], count: 0 };
@@ -131,7 +149,7 @@ impl Ocb {
         }
     }
 
-    /// A nonce as a block, without its lowest six bits.
+    /// The nonce block without its lowest six bits.
     fn nonce_block(&self, nonce: &[u8]) -> Block {
         let mut block = [0; BLOCK_BYTES];
         let (front, back) = block.split_at_mut(BLOCK_BYTES - nonce.len());
@@ -142,12 +160,12 @@ impl Ocb {
         block
     }
 
-    /// The sum of whole blocks.
+    /// The XOR of whole blocks.
     fn total(&self, blocks: &[u8]) -> u128 {
         u128::from_be_bytes(total(self.features, blocks))
     }
 
-    /// Replaces the whole blocks of a message, and gives the sum of their plaintext.
+    /// Encrypts or decrypts the whole blocks of a message. The result is the XOR of the plaintext.
     fn replace(&self, threads: Threads, direction: Direction, first: u128, buffers: Buffers<'_>) -> u128 {
         if !threads.pays(buffers.len_bytes()) {
             return self.replace_part(direction, first, 0, buffers);
@@ -161,7 +179,8 @@ impl Ocb {
         sum.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same of blocks behind so many others: at once where a kernel does that, or group by group, while each is in the first cache.
+    /// The same for one part, after `before` blocks of the message. If a kernel also computes the checksum,
+    /// it takes the part at once. Otherwise the part runs group by group, while each group is in L1.
     fn replace_part(&self, direction: Direction, first: u128, before: usize, mut part: Buffers<'_>) -> u128 {
         let program = match direction {
             Direction::Encrypt => &self.enciphers,
@@ -184,7 +203,8 @@ impl Ocb {
         sum
     }
 
-    /// Replaces messages, and gives their tags as whole blocks, in a list of three.
+    /// Encrypts or decrypts messages. The result is their tags as whole blocks, stored in the last of three
+    /// lists.
     fn run<'l>(
         &self,
         threads: Threads,
@@ -210,7 +230,8 @@ impl Ocb {
         tags
     }
 
-    /// Replaces a message by the offset before its first block, and gives what its tag is enciphered from.
+    /// Encrypts or decrypts a message whose initial offset is `first`. The result is the block whose
+    /// encryption gives the tag.
     fn replace_message(
         &self,
         threads: Threads,
@@ -229,7 +250,7 @@ impl Ocb {
         sum ^ offset ^ self.offsets.sum()
     }
 
-    /// Replaces what is left of a message after its whole blocks, and gives its padded plaintext.
+    /// Encrypts or decrypts the bytes after the last whole block. The result is their padded plaintext.
     fn replace_rest(&self, direction: Direction, offset: u128, mut rest: Buffers<'_>) -> u128 {
         let mut pad = WipedBytes(offset.to_be_bytes());
         self.enciphers.block(&mut pad);
@@ -301,7 +322,8 @@ impl fmt::Debug for Ocb {
     }
 }
 
-/// Blocks that wait to be enciphered together, each with the place of the sum that it goes to. Wiped when dropped.
+/// Blocks to be encrypted together, each with the index of the sum that its result is added to. Wiped when
+/// dropped.
 struct Waiting<'a> {
     enciphers: &'a Program,
     sums: &'a mut [Block],
@@ -319,7 +341,7 @@ impl Waiting<'_> {
         self.count += 1;
     }
 
-    /// Enciphers and adds them.
+    /// Encrypts the blocks and adds the results to their sums.
     fn go(&mut self) {
         let blocks = &mut self.blocks[..self.count];
         self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(blocks.as_flattened_mut()));
@@ -337,22 +359,24 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The lowest six bits of a nonce, which say where in the stretched block its offset begins.
+/// The lowest six bits of a nonce. They select the first bit of the offset in the stretched block.
 const LOW_BITS: u8 = 63;
 
 fn bottom(nonce: &[u8]) -> u32 {
-    // Before an empty one stands a bit that is 1.
+    // The byte before an empty nonce ends with the marker bit.
     u32::from(nonce.last().unwrap_or(&1) & LOW_BITS)
 }
 
-/// The offset before the first block (RFC 7253 §4.2): of the enciphered block of a nonce, and 64 bits more, 128 from bit `bottom` on.
+/// The initial offset (RFC 7253 §4.2): 128 bits from bit `bottom` on of the encrypted nonce block, extended
+/// by 64 bits.
 fn stretched(top: &Block, bottom: u32) -> u128 {
     let top = u128::from_be_bytes(*top);
     let more = (top ^ top << 8) >> 64;
     top << bottom | (more << bottom) >> 64
 }
 
-/// Blocks from a number on, cut where numbers are multiples of `group_blocks`, each part with the number of its first.
+/// Cuts blocks at multiples of `group_blocks`. The first block has number `number`. Each part comes with the
+/// number of its first block.
 fn in_groups(
     group_blocks: usize,
     mut number: usize,
@@ -367,7 +391,7 @@ fn in_groups(
     })
 }
 
-/// A block as a number; one that is not whole with a one and zeros behind it.
+/// A block as an integer. A shorter one is padded with a one bit and zeros.
 fn padded(bytes: &[u8]) -> u128 {
     let mut block = [0; BLOCK_BYTES];
     block[..bytes.len()].copy_from_slice(bytes);

@@ -1,7 +1,11 @@
-//! What OCB adds to blocks before the cipher and after it (RFC 7253 §4): a key's constants, and the offsets of the first blocks as a table.
+//! The offsets of OCB (RFC 7253 §4): the constants of a key, and a table of the first offsets.
 //!
-//! Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
-//! Holds: offsets are secret, numbers of blocks are public.
+//! Offset i of a message is its initial offset XOR one constant Lⱼ for each bit j that is set in the Gray
+//! code of i. Let i = 512·g + r. The constants for r are entry r of the table, and those for 512·g are common
+//! to the group. (512 is `GROUP_BLOCKS`.)
+//!
+//! Offsets are big-endian integers, as in the RFC, and blocks are numbered from 1. Offsets are secret, block
+//! numbers are public.
 
 use std::mem;
 
@@ -11,28 +15,28 @@ use crate::part::mask::{LongMasks, Masks, TABLE_BLOCKS};
 use crate::part::tweak::double;
 use crate::word::wipe;
 
-/// Blocks whose offsets are one table's: with their data they fill half of a first cache.
+/// Blocks that share a table of offsets. The table and their data fill half of a first-level cache.
 pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;
 
-/// What a key makes offsets of (RFC 7253 §4.1). Wiped when dropped.
+/// The constants of a key and the offsets computed from them (RFC 7253 §4.1). Wiped when dropped.
 ///
-/// Block 1 of the table begins a cache line: kernels read it by whole registers from there on.
+/// Entry 1 of the table starts a cache line, because kernels read the table from there in whole registers.
 #[repr(C, align(64))]
 pub(super) struct Offsets {
-    /// L₀, L₁ and so on: for the bits of a block's number, from the lowest on.
+    /// L₀, L₁ and so on, one for each bit of a block number, lowest first.
     steps: [Block; usize::BITS as usize],
-    /// L_* and L_$: for a last block that is not whole, and for the sum.
+    /// L_* for an incomplete last block, and L_$ for the checksum.
     rest_and_sum: [Block; 2],
     to_line: Block,
-    /// The offsets of the first blocks after an offset of zeros, and that.
+    /// Entry r is the offset of block r if the initial offset is zero.
     table: [Block; GROUP_BLOCKS + 1],
 }
 
 const _: () = assert!((mem::offset_of!(Offsets, table) + BLOCK_BYTES).is_multiple_of(align_of::<Offsets>()));
 
 impl Offsets {
-    /// Zeros. In a frame of its own, which is as large as they are: what they are filled with is worked out after it is gone, and leaves its
-    /// traces no deeper in the stack than is wiped.
+    /// Zeros. This is a separate function, because its frame is as large as the offsets. The offsets are
+    /// computed after it has returned, so they leave traces no deeper in the stack than is wiped.
     #[inline(never)]
     fn zeros() -> Box<Self> {
         let zero = [0; BLOCK_BYTES];
@@ -45,7 +49,7 @@ impl Offsets {
     }
 
     pub(super) fn new(enciphers: &Program) -> Box<Self> {
-        // Filled where they stay: what is moved leaves a copy.
+        // Filled in place, because moving the offsets would leave a copy.
         let mut offsets = Self::zeros();
         let Self { rest_and_sum, steps, table, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
@@ -62,8 +66,8 @@ impl Offsets {
         offsets
     }
 
-    /// What the offsets of a group share, by the offset before the first block and the number of a block in it: the steps
-    /// at the ones of the Gray code of the group's first number. Numbers are public.
+    /// The part that is common to the offsets of a group: `first` XOR the constants for the group's first
+    /// number. `number` is a block in the group, and public.
     fn shared(&self, first: u128, number: usize) -> u128 {
         let number = number / GROUP_BLOCKS * GROUP_BLOCKS;
         let mut ones = number ^ number >> 1;
@@ -75,8 +79,9 @@ impl Offsets {
         sum
     }
 
-    /// The offsets of the blocks behind so many others, to the end of their group. The number of its last block may ask for another step
-    /// than that which the table has.
+    /// The offsets of the blocks from number `before` + 1 to the end of their group. The number of the last
+    /// block may have more trailing zeros than the table assumes. The third argument of `Masks::new` corrects
+    /// this.
     pub(super) fn masks(&self, first: u128, before: usize) -> Masks<'_> {
         let at = before % GROUP_BLOCKS;
         let [least, step] = [GROUP_BLOCKS, before - at + GROUP_BLOCKS]
@@ -85,24 +90,24 @@ impl Offsets {
         Masks::new(&self.table[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
     }
 
-    /// The offsets of blocks behind so many others, which are whole parts.
+    /// The offsets of the blocks after `blocks_before` others, a multiple of a group.
     pub(super) fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
         debug_assert!(blocks_before.is_multiple_of(TABLE_BLOCKS));
         let before = self.of(first, blocks_before).to_be_bytes();
         LongMasks { blocks_before, before, table: &self.table, steps: &self.steps }
     }
 
-    /// The offset of a block.
+    /// The offset of block `number`.
     pub(super) fn of(&self, first: u128, number: usize) -> u128 {
         self.shared(first, number) ^ u128::from_be_bytes(self.table[number % GROUP_BLOCKS])
     }
 
-    /// The offset of a last block that is not whole, after so many blocks.
+    /// The offset of an incomplete last block after `blocks` whole ones.
     pub(super) fn of_rest(&self, first: u128, blocks: usize) -> u128 {
         self.of(first, blocks) ^ u128::from_be_bytes(self.rest_and_sum[0])
     }
 
-    /// What is added to the sum of the plaintext.
+    /// L_$, which is added to the checksum.
     pub(super) const fn sum(&self) -> u128 {
         u128::from_be_bytes(self.rest_and_sum[1])
     }

@@ -1,7 +1,7 @@
-//! Many records, each under a key of its own.
+//! CTR, ECB, CBC and CMAC over many records that each have their own key.
 //!
-//! Setting up one key takes longer than encrypting a short record. Here the schedules of many keys are worked out side by side, a key
-//! a lane, and none is kept.
+//! Setting up one key takes longer than encrypting a short record. Here the schedules of many keys are
+//! computed together, one key per lane, and none is kept.
 
 use std::array;
 use std::cmp::Reverse;
@@ -18,14 +18,16 @@ use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Birth, Job};
 use crate::word::{ClearRegisters, wipe};
 
-/// Modes for many records of which each has a key of its own, such as those of many users.
+/// Modes for many records that each have their own key, for example those of many users.
 ///
-/// What comes of a record is what [`Ctr`](super::Ctr), [`Cbc`](super::Cbc), [`Ecb`](super::Ecb) or [`Cmac`](super::Cmac) make of it. But
-/// keys are set up many at once, for AES by AES instructions and for Serpent, where a mode of one key costs more than a short record.
-/// Other ciphers, and AES without AES instructions, are run key after key. No key is kept when a call returns.
+/// The results are those of [`Ctr`](super::Ctr), [`Cbc`](super::Cbc), [`Ecb`](super::Ecb) and
+/// [`Cmac`](super::Cmac). Keys are set up many at a time for Serpent, and for AES with AES instructions. For
+/// these, setting up a mode for one key costs more than a short record. Other ciphers, and AES without AES
+/// instructions, run one key after another. No key is kept when a call returns.
 ///
-/// For a tag, encrypt by CTR, and make a tag of the counter block and the ciphertext by CMAC under another key. There is no GCM: its
-/// tags take powers of another number for each key, and to make them costs more than a short record.
+/// To authenticate records, encrypt with CTR and compute a CMAC of the counter block and the ciphertext under
+/// a second key. GCM is not available here: its tags need powers of a different element for each key, and
+/// computing them costs more than a short record.
 ///
 /// ```
 /// use crossgrain::mode::{Ctr, OwnKeys, Record};
@@ -48,7 +50,7 @@ pub struct OwnKeys {
 }
 
 impl OwnKeys {
-    /// By the default options, for keys of a cipher.
+    /// With the default options, for keys of one cipher.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -56,10 +58,11 @@ impl OwnKeys {
         Self::with_options(cipher, &Options::default())
     }
 
-    /// By these options, for keys of a cipher. What they name for one direction, or for counters, is for that alone.
+    /// With these options, for keys of one cipher. Variants and plans for one direction, or for counters,
+    /// apply only to that.
     ///
     /// # Errors
-    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(cipher: Cipher, options: &Options) -> Result<Self, Error> {
         let _clear = ClearRegisters;
@@ -84,10 +87,10 @@ impl OwnKeys {
         })
     }
 
-    /// Counter mode over records of any lengths; decrypting is the same as encrypting.
+    /// Counter mode over records of any lengths. Decryption is the same as encryption.
     ///
     /// # Errors
-    /// [`Error::OtherCipher`] for a key of another cipher; nothing is written then.
+    /// [`Error::OtherCipher`] for a key of another cipher. Nothing is written in this case.
     pub fn ctr(&self, records: &mut [Record<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         self.check(records.iter().map(|record| record.key))?;
@@ -95,10 +98,11 @@ impl OwnKeys {
         Ok(())
     }
 
-    /// Enciphers or deciphers records of whole blocks, every block by itself.
+    /// Encrypts or decrypts records of whole blocks in ECB mode: each block independently.
     ///
     /// # Errors
-    /// [`Error::OtherCipher`] for a key of another cipher, [`Error::PartialBlock`] for a part of a block; nothing is written then.
+    /// [`Error::OtherCipher`] for a key of another cipher, [`Error::PartialBlock`] for an incomplete block.
+    /// Nothing is written in these cases.
     pub fn ecb(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         self.check_blocks(records)?;
@@ -131,7 +135,7 @@ impl OwnKeys {
         Ok(())
     }
 
-    /// The tags of messages by CMAC, each under its key.
+    /// The CMAC tags of messages, each under its own key.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher.
@@ -174,13 +178,13 @@ fn total_bytes(records: &[Record<'_>]) -> usize {
     records.iter().map(|record| record.buffers.len_bytes()).sum()
 }
 
-/// Items in the order of their lengths, so that lanes beside each other have about as much to do.
+/// Sorts items by length, longest first, so that neighbouring lanes have similar amounts of work.
 fn longest_first<T>(mut items: Vec<T>, len_bytes: impl Fn(&T) -> usize) -> Vec<T> {
     items.sort_unstable_by_key(|item| Reverse(len_bytes(item)));
     items
 }
 
-/// Runs records by a mode that is parallel.
+/// Runs records in a mode whose blocks are independent.
 fn run(own: &exec::OwnKeys, records: &mut [Record<'_>], born: Born) {
     let len_bytes = total_bytes(records);
     let mut records: Vec<_> = records.iter_mut().collect();
@@ -190,7 +194,7 @@ fn run(own: &exec::OwnKeys, records: &mut [Record<'_>], born: Born) {
     own.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| keyed.run(born, records));
 }
 
-/// The tags of messages whose keys are in lanes (SP 800-38B §6.2).
+/// The CMAC tags of messages (SP 800-38B §6.2). `keyed` holds the key of item i in lane i.
 fn tag_group(keyed: &mut dyn Keyed, items: &mut [(&(&Key, &[u8]), &mut Tag)]) {
     let count = items.len();
     let mut ls = [[0; BLOCK_BYTES]; LANES_MAX];

@@ -1,8 +1,8 @@
-//! The registry of modes: what a caller has to know of each besides its arithmetic, one entry per mode.
+//! The registry of modes: one entry for each mode, with the facts that callers need.
 //!
-//! A mode's entry is in the mode's own file, and [`Mode`] below lists them. The command line, Python, benchmarks, key
-//! search and dependence analysis read from here which modes there are, what each needs, and how to make one; so a new
-//! mode is its file and a line in the list.
+//! A mode's entry is in its own file, and [`Mode`] lists the entries. The command line, Python, benchmarks,
+//! key search and dependence analysis read names, lengths, tags and constructors from here. A new mode
+//! therefore needs one file and one line in the list.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ macro_rules! modes {
             /// Every mode, in the order in which tables list them.
             pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
 
-            /// What there is to know of the mode.
+            /// The properties of the mode.
             pub const fn entry(self) -> &'static Entry {
                 match self {
                     $(Self::$name => &$entry,)*
@@ -66,7 +66,7 @@ modes! {
     Gcm: gcm::ENTRY;
     /// Counter mode with a CBC-MAC for a tag (SP 800-38C).
     Ccm: ccm::ENTRY;
-    /// Counter mode from a tag by POLYVAL, under keys of each nonce's own (RFC 8452).
+    /// Counter mode from a tag by POLYVAL, under keys derived from each nonce (RFC 8452).
     GcmSiv: gcm_siv::ENTRY;
     /// Masked blocks, with the sum of the plaintext for a tag: OCB3 (RFC 7253).
     Ocb: ocb::ENTRY;
@@ -74,79 +74,81 @@ modes! {
     Siv: siv::ENTRY;
 }
 
-/// What there is to know of a mode.
+/// The properties of a mode.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name users type, such as `gcm`.
+    /// The name that users type, such as `gcm`.
     pub name: &'static str,
-    /// What it is, in a line for lists.
+    /// A one-line description for lists.
     pub summary: &'static str,
-    /// What a message starts from, besides the key.
+    /// The value, apart from the key, that a message starts from.
     pub initial: Initial,
-    /// The lengths of messages it takes.
+    /// The message lengths that the mode accepts.
     pub lengths: Lengths,
-    /// How many keys of the cipher its key consists of.
+    /// The number of cipher keys in a key of the mode.
     pub keys: usize,
-    /// How it uses the cipher.
+    /// The directions of the cipher that the mode uses.
     pub cipher_use: CipherUse,
-    /// In which directions the blocks of a message are computed side by side; of an authenticated mode, those of the
-    /// message and not its tag. `tests/modes.rs` of `crossgrain-deps` holds each to what its data dependences allow.
+    /// The directions in which the blocks of a message are independent. For an authenticated mode this
+    /// concerns the message and not its tag. `tests/modes.rs` of `crossgrain-deps` checks it against the data
+    /// dependences.
     pub parallel: Parallel,
-    /// Whether it is defined for blocks of any size, or of 16 bytes alone.
+    /// Whether the mode is defined for blocks of any size. Otherwise blocks must have 16 bytes.
     pub any_block_size: bool,
-    /// The bytes that tags may have; none for a mode without a tag.
+    /// The tag lengths in bytes that the mode accepts. Empty for a mode without a tag.
     pub tag_bytes: &'static [usize],
-    /// The most strings of associated data that [`Aead::seal_with`] takes: 0 for a mode without a tag. If it is more than
-    /// 1, the mode authenticates each string separately, and none differs from one that is empty. A nonce counts as one.
+    /// The largest number of strings of associated data that [`Aead::seal_with`] accepts: 0 for a mode
+    /// without a tag. If it is more than 1, the mode authenticates each string separately, and no string
+    /// differs from one empty string. A nonce counts as one string.
     pub aad_strings_max: usize,
-    /// What two messages give away that share a key and what they start from.
+    /// The information that two messages leak if they share a key and an initial value.
     pub reuse: Reuse,
-    /// Whether it is defined for a cipher with blocks of 16 bytes.
+    /// Whether the mode is defined for a cipher with 16-byte blocks.
     pub admits: fn(Cipher) -> bool,
-    /// Whether it decrypts before it knows whether the tag is right, and so leaves zeros in the place of a message whose
-    /// tag is wrong. Other modes leave that place as it was.
+    /// Whether `open` decrypts before it has checked the tag. If the tag is wrong, such a mode overwrites the
+    /// output with zeros. Other modes leave the output unchanged.
     pub wipes_forged: bool,
-    /// How to make one.
+    /// The constructor.
     pub(super) make: Make,
 }
 
-/// What [`Entry::admits`] says of a mode that is defined for every cipher.
+/// [`Entry::admits`] for a mode that is defined for every cipher.
 pub(super) const fn every_cipher(_: Cipher) -> bool {
     true
 }
 
-/// What a message starts from.
+/// The kind of value that a message starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initial {
-    /// Nothing but the key.
+    /// None: only the key.
     Nothing,
     /// A block: an initialisation vector, or the first counter.
     Block,
-    /// A nonce of so many bytes.
+    /// A nonce.
     Nonce {
-        /// The fewest.
+        /// The shortest length in bytes.
         least: usize,
-        /// What is best.
+        /// The recommended length in bytes.
         usual: usize,
-        /// The most; `usize::MAX` where there is no limit.
+        /// The longest length in bytes, or `usize::MAX` if there is no limit.
         most: usize,
     },
-    /// The number of a sector.
+    /// A sector number.
     Sector,
 }
 
-/// The lengths of messages that a mode takes.
+/// The message lengths that a mode accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
     /// Any number of bytes.
     Any,
     /// Whole blocks.
     WholeBlocks,
-    /// Sectors, each of a block at least.
+    /// Sectors of at least one block each.
     Sectors,
 }
 
-/// How a mode uses the cipher: which job it plans.
+/// The directions of the cipher that a mode uses. They determine the job to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CipherUse {
     /// It encrypts counters, in both directions.
@@ -162,33 +164,33 @@ pub enum CipherUse {
 pub enum Parallel {
     /// Encryption and decryption.
     Both,
-    /// Decryption alone.
+    /// Only decryption.
     Decryption,
     /// Neither.
     Neither,
 }
 
-/// What two messages give away that share a key and what they start from, the least first.
+/// The information that two messages leak if they share a key and an initial value, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reuse {
     /// Whether the messages are equal.
     EqualMessages,
-    /// Which blocks are equal at equal places.
+    /// Which blocks are equal at equal positions.
     EqualBlocks,
-    /// How far they are equal from their beginning on.
+    /// The number of equal blocks at the start.
     EqualBeginnings,
-    /// That, and the sum of the blocks where they part.
+    /// The same, and the XOR of the first blocks that differ.
     Parting,
-    /// Which blocks are equal at equal places, and what forges messages under what they start from.
+    /// Which blocks are equal at equal positions, and enough to forge messages under this initial value.
     EqualBlocksAndForgery,
-    /// The sum of both plaintexts, and so mostly both.
+    /// The XOR of both plaintexts, which often reveals both.
     Plaintexts,
-    /// That, and what makes tags: anyone can forge messages from then on.
+    /// The same, and the authentication key. Anyone can then forge messages.
     Forgery,
 }
 
 impl Reuse {
-    /// The same as the end of a sentence.
+    /// The leaked information as a phrase that ends a sentence.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::EqualMessages => "whether the messages are equal",
@@ -204,10 +206,10 @@ impl Reuse {
     }
 }
 
-/// What a message of a mode without a tag starts from: the mode's entry says which part of it counts.
+/// The initial value of a message in a mode without a tag. The mode's entry says which field it uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// The initialisation vector or first counter; empty for a mode that has none.
+    /// The initialisation vector or first counter block. Empty if the mode has none.
     pub iv: &'a [u8],
     /// The number of the first sector.
     pub sector: u128,
@@ -222,25 +224,25 @@ impl Default for Start<'_> {
     }
 }
 
-/// What a mode without a tag is made from.
+/// The arguments for a mode without a tag.
 pub(super) struct Request<'a> {
     pub(super) cipher: Cipher,
     pub(super) key: &'a [u8],
     pub(super) direction: Direction,
-    /// The initial block; zeros for a mode that has none.
+    /// The initial block, or zeros if the mode has none.
     pub(super) iv: Block,
     pub(super) start: Start<'a>,
     pub(super) options: &'a Options,
 }
 
 impl Request<'_> {
-    /// The key of a mode that has one.
+    /// The key, for a mode with one cipher key.
     pub(super) fn key(&self) -> Result<Key, Error> {
         Key::new(self.cipher, self.key)
     }
 }
 
-/// How a mode is made.
+/// The constructor of a mode.
 pub(super) enum Make {
     Unauthenticated(MakeUnauthenticated),
     Aead(MakeAead),
@@ -248,7 +250,7 @@ pub(super) enum Make {
 
 type MakeUnauthenticated = fn(&Request<'_>) -> Result<Box<dyn Apply>, Error>;
 
-/// From a cipher, the bytes of a key, and how many a tag has.
+/// Takes a cipher, the bytes of a key, the tag length in bytes and options.
 type MakeAead = fn(Cipher, &[u8], usize, &Options) -> Result<Box<dyn Aead>, Error>;
 
 impl fmt::Debug for Make {
@@ -261,17 +263,17 @@ impl fmt::Debug for Make {
 }
 
 impl Mode {
-    /// The name users type, such as `gcm`.
+    /// The name that users type, such as `gcm`.
     pub const fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// Whether a change of the message is found out: whether there is a tag.
+    /// Whether the mode has a tag, and so detects changes of a message.
     pub const fn is_authenticated(self) -> bool {
         !self.entry().tag_bytes.is_empty()
     }
 
-    /// Whether the blocks of a message are computed side by side in this direction.
+    /// Whether the blocks of a message are independent in this direction.
     pub const fn is_parallel(self, direction: Direction) -> bool {
         match self.entry().parallel {
             Parallel::Both => true,
@@ -280,12 +282,12 @@ impl Mode {
         }
     }
 
-    /// Bytes in a key of this mode by a cipher.
+    /// Bytes in a key of this mode with this cipher.
     pub const fn key_bytes(self, cipher: Cipher) -> usize {
         self.entry().keys * cipher.key_bytes()
     }
 
-    /// The direction of the cipher in this direction of the mode.
+    /// The direction in which the cipher runs, given the direction of the mode.
     pub const fn cipher_direction(self, direction: Direction) -> Direction {
         match self.entry().cipher_use {
             CipherUse::BothWays => direction,
@@ -293,7 +295,7 @@ impl Mode {
         }
     }
 
-    /// What the mode has the cipher do for data.
+    /// The job that the mode plans for its data.
     pub const fn job(self, cipher: Cipher, direction: Direction) -> Job {
         let birth = match self.entry().cipher_use {
             CipherUse::Counters => Birth::Counter,
@@ -302,17 +304,17 @@ impl Mode {
         Job { cipher, direction: self.cipher_direction(direction), birth }
     }
 
-    /// The names of the modes that fit, as a list for a sentence.
+    /// The names of the modes for which `fits` holds, separated by commas.
     #[doc(hidden)]
     pub fn names(fits: impl Fn(Self) -> bool) -> String {
         let fit = Self::ALL.into_iter().filter(|&mode| fits(mode));
         fit.map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The initial block of a mode without a tag; zeros for one that has none.
+    /// The initial block of a mode without a tag, or zeros if the mode has none.
     ///
     /// # Errors
-    /// [`Error::InitialBytes`] unless `iv` has a block's bytes, or none.
+    /// [`Error::InitialBytes`] unless `iv` has the length of a block, or is empty for a mode without one.
     pub fn initial_block(self, iv: &[u8]) -> Result<Block, Error> {
         let takes_bytes = if self.entry().initial == Initial::Block { BLOCK_BYTES } else { 0 };
         if iv.len() != takes_bytes {
@@ -326,8 +328,9 @@ impl Mode {
     /// Plans a mode without a tag and binds it to its key.
     ///
     /// # Errors
-    /// [`Error::UnfitMode`] for a mode with a tag, [`Error::InitialBytes`] for an initial value of the wrong length, and as
-    /// the mode's own type: [`super::Ecb`], [`super::Chained`], [`super::Ctr`], [`super::Xts`].
+    /// [`Error::UnfitMode`] for a mode with a tag, [`Error::InitialBytes`] for an initial value of the wrong
+    /// length, and the errors of the mode's own type: [`super::Ecb`], [`super::Chained`], [`super::Ctr`],
+    /// [`super::Xts`].
     pub fn unauthenticated(
         self,
         cipher: Cipher,
@@ -345,12 +348,12 @@ impl Mode {
         Ok(Unauthenticated::new(bound, iv))
     }
 
-    /// Plans an authenticated mode and binds it to its key; its tags have `tag_bytes`.
+    /// Plans an authenticated mode with tags of `tag_bytes` and binds it to its key.
     ///
     /// # Errors
-    /// [`Error::UnfitMode`] for a mode without a tag, [`Error::UnfitCipher`] for a cipher that it is not defined for, and as
-    /// the mode's own type: [`super::Ccm`], [`super::Eax`], [`super::Gcm`], [`super::GcmSiv`],
-    /// [`super::Ocb`], [`super::Siv`].
+    /// [`Error::UnfitMode`] for a mode without a tag, [`Error::UnfitCipher`] if the mode is not defined for
+    /// the cipher, and the errors of the mode's own type: [`super::Ccm`], [`super::Eax`], [`super::Gcm`],
+    /// [`super::GcmSiv`], [`super::Ocb`], [`super::Siv`].
     pub fn aead(
         self,
         cipher: Cipher,
@@ -378,7 +381,7 @@ impl Mode {
         Err(Error::UnfitCipher { mode: name, cipher, fit: fit.collect::<Vec<_>>().join(", ") })
     }
 
-    /// Whether the mode takes a nonce of so many bytes.
+    /// Checks the length of a nonce, in bytes.
     pub(super) fn admits_nonce(self, len_bytes: usize) -> Result<(), Error> {
         match self.entry().initial {
             Initial::Nonce { least: 1.., .. } if len_bytes == 0 => Err(Error::EmptyNonce),
@@ -389,13 +392,13 @@ impl Mode {
         }
     }
 
-    /// Whether the mode's tags may have so many bytes.
+    /// Checks the length of a tag, in bytes.
     pub(super) fn admits_tag(self, len_bytes: usize) -> Result<(), Error> {
         let admits = self.entry().tag_bytes.contains(&len_bytes);
         if admits { Ok(()) } else { Err(Error::TagBytes { len_bytes }) }
     }
 
-    /// Why a mode cannot be used where others fit.
+    /// The error for using this mode where only modes that satisfy `fits` are possible.
     #[doc(hidden)]
     pub fn unfit(self, fits: impl Fn(Self) -> bool) -> Error {
         Error::UnfitMode { mode: self.name(), fit: Self::names(fits) }

@@ -1,4 +1,5 @@
-//! SIV (RFC 5297): S2V, a MAC over strings and the plaintext, is both the tag and the first counter of CTR.
+//! SIV (RFC 5297): S2V, a MAC over strings and the plaintext, gives both the tag and the first counter block
+//! of CTR.
 //!
 //! ```text
 //! S2V(A1, …, An, N, P):                                      (§2.4; N only if there is a nonce)
@@ -52,7 +53,8 @@ pub(super) const ENTRY: Entry = Entry {
 /// S2V takes 127 strings (RFC 5297 §2.4). One of them is the plaintext.
 const STRINGS_MAX: usize = 126;
 
-/// The bits of a tag that a counter starts from: all but the first of each of the last two words of 32 bits.
+/// The bits of a tag that the first counter block takes over. The top bits of the last two 32-bit words are
+/// cleared.
 const COUNTED: u128 = !(1 << 63 | 1 << 31);
 
 /// The two keys of SIV. Wiped when dropped.
@@ -63,7 +65,7 @@ pub struct SivKey {
 }
 
 impl SivKey {
-    /// Takes the key of S2V and, after it, the one of the counter, as RFC 5297 lists them.
+    /// Takes the key of S2V followed by the key of CTR, in the order of RFC 5297.
     ///
     /// # Errors
     /// [`Error::TwoKeysLength`] unless `bytes` is exactly twice as long as a key of the cipher.
@@ -85,14 +87,15 @@ impl SivKey {
     }
 }
 
-/// SIV: nonces of any length or none, and tags of 16 bytes, which come before the ciphertext in RFC 5297.
+/// SIV: nonces of any length or none, and tags of 16 bytes. RFC 5297 puts the tag before the ciphertext.
 ///
-/// SIV authenticates a list of associated strings. [`Aead::seal`] and [`Aead::open`] pass exactly one string, even if it
-/// is empty. [`Aead::seal_with`] and [`Aead::open_with`] pass none, one or many. An empty nonce is the same as no nonce.
+/// SIV authenticates a list of associated strings. [`Aead::seal`] and [`Aead::open`] pass exactly one string,
+/// even if it is empty. [`Aead::seal_with`] and [`Aead::open_with`] pass none, one or many. An empty nonce is
+/// the same as no nonce.
 ///
-/// Without a nonce, or with one used twice, two messages show no more than whether they and their associated data are
-/// equal. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
-/// ciphertext is lost.
+/// Without a nonce, or with a nonce used twice, two messages only reveal whether they and their associated
+/// data are equal. If the tag is wrong, `open` overwrites the output with zeros. In place, this also destroys
+/// the ciphertext.
 ///
 /// ```
 /// use crossgrain::Cipher;
@@ -127,15 +130,16 @@ impl SivKey {
 pub struct Siv {
     cmac: Cmac,
     counter: Program,
-    /// The CMAC of a block of zeros, which S2V begins with. It stays where it is when this is moved.
+    /// CMAC of a block of zeros, the initial value of S2V. Boxed, so that moving `Siv` leaves no copy of it.
     begin: Box<Zeroizing<Block>>,
 }
 
-/// The end of a string of S2V, with the sum added: a block, or one and what is left over before it.
+/// The end of the last string of S2V, with the sum added. It is one block, or an incomplete and a whole block
+/// together.
 type Ending = [Block; 2];
 
 impl Siv {
-    /// SIV by the default options, bound to its keys.
+    /// SIV with the default options, bound to its keys.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -143,7 +147,7 @@ impl Siv {
         Self::with_options(key, &Options::default())
     }
 
-    /// SIV by these options, bound to its keys.
+    /// SIV with these options, bound to its keys.
     ///
     /// # Errors
     /// As [`Ctr::with_options`](super::Ctr::with_options).
@@ -157,7 +161,8 @@ impl Siv {
         Ok(Self { cmac, counter, begin })
     }
 
-    /// Adds the associated data and the nonce of each message to `sums`, which are zeros: S2V up to the plaintext.
+    /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must
+    /// be zero on entry.
     fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
         let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
         let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
@@ -173,7 +178,7 @@ impl Siv {
         }
     }
 
-    /// Replaces `sum` by S2V of these strings up to the plaintext.
+    /// Replaces `sum` by S2V of these strings, up to the plaintext.
     fn add_strings(&self, threads: Threads, strings: &[&[u8]], sum: &mut Block) {
         let mut lists = Lists::new(strings.len());
         let [of_strings] = lists.each();
@@ -184,7 +189,7 @@ impl Siv {
         }
     }
 
-    /// Completes S2V by the plaintexts. `tags` are zeros before.
+    /// Completes S2V with the plaintexts. `tags` must be zero on entry.
     fn finish(&self, threads: Threads, sums: &[Block], plaintexts: &[&[u8]], tags: &mut [Block]) {
         let mut lists = Lists::<2>::new(sums.len());
         let (endings, _) = lists.all().as_chunks_mut();
@@ -199,7 +204,7 @@ impl Siv {
         self.cmac.tags_after(threads, tags, &endings);
     }
 
-    /// Seals messages whose strings are in `sums`.
+    /// Seals messages. `sums` holds S2V of each message's strings.
     fn seal_after(&self, threads: Threads, sums: &[Block], messages: &mut [AeadMessage<'_>]) {
         let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let mut lists = Lists::new(messages.len());
@@ -211,7 +216,8 @@ impl Siv {
         }
     }
 
-    /// Opens messages whose strings are in `sums` and whose tags have 16 bytes. Forged messages become zeros.
+    /// Opens messages with 16-byte tags. `sums` holds S2V of each message's strings. Forged messages are
+    /// overwritten with zeros.
     fn open_after(
         &self,
         threads: Threads,
@@ -236,14 +242,14 @@ impl Siv {
         }
     }
 
-    /// CTR from a tag on.
+    /// CTR that starts from a tag.
     fn apply(&self, threads: Threads, tag: &Block, buffers: Buffers<'_>) {
         let first = Counter::big_endian(u128::from_be_bytes(*tag) & COUNTED);
         self.counter.run_by(threads, Source::Counter(first), buffers);
     }
 }
 
-/// The next sum of S2V: the sum so far, doubled, and the CMAC of the next string.
+/// The next sum of S2V: the doubled sum XOR the CMAC of the next string.
 const fn with_string(sum: &Block, of_string: &Block) -> Block {
     (double(u128::from_be_bytes(*sum)) ^ u128::from_be_bytes(*of_string)).to_be_bytes()
 }
@@ -258,8 +264,9 @@ fn strings_of<'a>(nonce: &'a [u8], aads: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, E
     Ok(strings)
 }
 
-/// Adds the sum to the end of the last string, and gives the whole blocks before that end, and its length in bytes. A string of less than
-/// a block is padded, and the sum doubled.
+/// Adds the sum to the end of the last string, in `ending`. The result is the whole blocks before that end,
+/// and the length of the end in bytes. A string that is shorter than a block is padded, and the sum is
+/// doubled.
 fn split_ending<'a>(sum: u128, string: &'a [u8], ending: &mut Ending) -> (&'a [u8], usize) {
     let (head, end) = string.split_at(string.len().saturating_sub(BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES);
     let bytes = ending.as_flattened_mut();

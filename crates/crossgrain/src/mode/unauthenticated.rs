@@ -1,7 +1,7 @@
-//! Modes without a tag behind one face: a message as a whole, or piece by piece.
+//! One interface for modes without a tag, for whole messages or pieces.
 //!
-//! A piece is computed by its [`Place`]: how far into the message it begins, and the block that its first block is chained
-//! to. Where a mode is parallel, the place of any piece is known beforehand, so pieces can go side by side.
+//! A piece needs its [`Place`]: the number of bytes before it, and the block that its first block is chained
+//! to. In a parallel mode the place of any piece is known in advance, so pieces can run in parallel.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::block::{BLOCK_BYTES, Block, Error};
 use crate::plan::Plan;
 use crate::word::Buffers;
 
-/// Where a piece of a message begins.
+/// The place of a piece in its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Bytes of the message before it.
+    /// Bytes of the message before the piece.
     pub position_bytes: u128,
-    /// What its first block is chained to.
+    /// The state that the first block of the piece is chained to.
     pub chain: Chain,
 }
 
 impl Place {
-    /// The place after so many bytes, of which `before` is the last block of input: for modes that are parallel. At the
-    /// beginning of a message, `before` is the initialisation vector.
+    /// The place after `position_bytes` bytes in a parallel mode. `before` is the last block of input before
+    /// it, or the initialisation vector at the start of a message.
     pub fn at(position_bytes: u128, before: Block) -> Self {
         Self { position_bytes, chain: before.into() }
     }
@@ -29,21 +29,21 @@ impl Place {
 
 /// A mode without a tag, bound to its key.
 pub(super) trait Apply: Send + Sync {
-    /// Replaces a piece, and leaves in the chain what the next is chained to.
+    /// Encrypts or decrypts a piece, and updates the chain for the next one.
     fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error>;
 
-    /// What pieces but the last are a multiple of.
+    /// The length of every piece but the last is a multiple of this.
     fn grain_bytes(&self) -> usize {
         BLOCK_BYTES
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     fn plans(&self) -> &[Plan];
 }
 
-/// A mode without a tag, in one direction, bound to its key and what its message starts from.
+/// A mode without a tag, in one direction, bound to its key and its initial value.
 ///
-/// Nothing is authenticated: a change of the message is not found out. Made by [`super::Mode::unauthenticated`].
+/// The message is not authenticated, so changes go undetected. [`super::Mode::unauthenticated`] makes it.
 ///
 /// ```
 /// use crossgrain::mode::{Mode, Options, Start};
@@ -70,22 +70,24 @@ impl Unauthenticated {
         Self { bound, iv }
     }
 
-    /// Where the message begins.
+    /// The place of the first piece.
     pub fn start(&self) -> Place {
         Place::at(0, self.iv)
     }
 
-    /// What all pieces of a message but the last must be a multiple of, in bytes: a block, or a sector.
+    /// The length in bytes of every piece but the last is a multiple of this: a block or a sector.
     pub fn grain_bytes(&self) -> usize {
         self.bound.grain_bytes()
     }
 
-    /// Replaces a piece of the message, and moves `place` behind it.
+    /// Encrypts or decrypts a piece of the message, and moves `place` to its end.
     ///
     /// # Errors
-    /// [`Error::PartialBlock`], with the length of the message so far, where the mode needs whole blocks;
-    /// [`Error::ShortSector`] for a last sector of less than a block, [`Error::SplitSector`] for a piece that begins within
-    /// a sector. Nothing is written then.
+    /// * [`Error::PartialBlock`], with the length of the message so far, if the mode needs whole blocks.
+    /// * [`Error::ShortSector`] for a last sector of less than a block.
+    /// * [`Error::SplitSector`] for a piece that begins within a sector.
+    ///
+    /// Nothing is written in these cases.
     #[inline]
     pub fn apply<'a>(&self, place: &mut Place, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
         self.apply_next(place, buffers.into())
@@ -101,7 +103,7 @@ impl Unauthenticated {
         Ok(())
     }
 
-    /// Replaces a whole message.
+    /// Encrypts or decrypts a whole message.
     ///
     /// # Errors
     /// As [`Unauthenticated::apply`].
@@ -110,7 +112,7 @@ impl Unauthenticated {
         self.apply_next(&mut self.start(), buffers.into())
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.bound.plans()
     }

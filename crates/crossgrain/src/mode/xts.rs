@@ -1,4 +1,20 @@
-//! XTS (IEEE 1619-2007, SP 800-38E): sectors of storage, each under a tweak made from its number.
+//! XTS (IEEE 1619-2007, SP 800-38E): sectors of storage, each encrypted under a tweak derived from its
+//! number.
+//!
+//! ```text
+//! T₀ = E(K₂, sector number as 128-bit little-endian integer)     Tⱼ₊₁ = Tⱼ · x in GF(2¹²⁸)
+//! Cⱼ = Tⱼ ^ E(K₁, Pⱼ ^ Tⱼ)
+//!
+//! A sector of m blocks and b more bytes (ciphertext stealing, §5.3.2):
+//!     X = Tₘ₋₁ ^ E(K₁, Pₘ₋₁ ^ Tₘ₋₁)              as for whole blocks
+//!     Cₘ = first b bytes of X
+//!     Cₘ₋₁ = Tₘ ^ E(K₁, (Pₘ, last 16 − b bytes of X) ^ Tₘ)
+//! Decryption uses D with K₁ and exchanges Tₘ₋₁ and Tₘ.
+//! ```
+//!
+//! The tweaks of many sectors are encrypted in one run. Sectors of whole blocks are then one job with the
+//! source `Tweaked`. Stealing is done for many sectors at a time: first the whole blocks of all, then the
+//! last blocks of all.
 
 use std::fmt;
 
@@ -39,10 +55,11 @@ pub(super) const ENTRY: Entry = Entry {
 /// The largest sector in bytes: 2²⁰ blocks (SP 800-38E).
 pub const SECTOR_BYTES_MAX: usize = BLOCK_BYTES << 20;
 
-/// Sectors whose tweaks are made at a time: those of 4 MiB even where sectors are small.
+/// Sectors whose first tweaks are computed at a time. This covers 4 MiB even if sectors are small.
 const SECTORS_AT_A_TIME: usize = 8192;
 
-/// Sectors whose last blocks are stolen from side by side, and their bytes if that is less: what stays in cache.
+/// Limits for ciphertext stealing on several sectors together, as a number of sectors and of bytes. Within
+/// them the data stays in cache.
 const STEALING_TOGETHER: usize = 64;
 const STEALING_BYTES: usize = 64 * 1024;
 
@@ -54,11 +71,11 @@ pub struct XtsKey {
 }
 
 impl XtsKey {
-    /// Takes the key for the data and, after it, the one for the tweaks, as IEEE 1619 lists them.
+    /// Takes the key for the data followed by the key for the tweaks, in the order of IEEE 1619.
     ///
     /// # Errors
     /// [`Error::TwoKeysLength`] unless `bytes` is exactly twice as long as a key of the cipher,
-    /// [`Error::EqualXtsKeys`] if both halves are the same.
+    /// [`Error::EqualXtsKeys`] if both halves are equal.
     pub fn new(cipher: Cipher, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != 2 * cipher.key_bytes() {
             let (mode, len_bytes) = (ENTRY.name, bytes.len());
@@ -81,9 +98,9 @@ impl XtsKey {
     }
 }
 
-/// XTS in one direction over sectors of one size.
+/// XTS in one direction, for sectors of one size.
 ///
-/// A sector encrypted twice shows which of its blocks have changed, and nothing is authenticated: it is made
+/// Two versions of the same sector reveal which of its blocks differ. Sectors are not authenticated. Use XTS
 /// for storage that has no room for tags.
 ///
 /// ```
@@ -106,7 +123,7 @@ pub struct Xts {
 }
 
 impl Xts {
-    /// XTS by the default options, bound to its keys.
+    /// XTS with the default options, bound to its keys.
     ///
     /// # Errors
     /// [`Error::SectorBytes`] unless sectors have 16 bytes to 16 MiB, [`Error::BadIsaCap`] for an unreadable
@@ -115,7 +132,7 @@ impl Xts {
         Self::with_options(key, direction, sector_bytes, &Options::default())
     }
 
-    /// XTS by these options, bound to its keys.
+    /// XTS with these options, bound to its keys.
     ///
     /// # Errors
     /// [`Error::SectorBytes`] unless sectors have 16 bytes to 16 MiB, and as
@@ -135,11 +152,11 @@ impl Xts {
         Ok(Self { program, tweaks, direction, sector_bytes })
     }
 
-    /// Encrypts or decrypts sectors, of which the first has the number `first_sector`; numbers wrap at 2¹²⁸.
-    /// The last sector may be shorter than the others, but has 16 bytes at least.
+    /// Encrypts or decrypts sectors. The first one has the number `first_sector`; numbers wrap at 2¹²⁸. The
+    /// last sector may be shorter than the others, but must have at least 16 bytes.
     ///
     /// # Errors
-    /// [`Error::ShortSector`] if it has less; nothing is written then.
+    /// [`Error::ShortSector`] if the last sector is shorter than 16 bytes. Nothing is written in this case.
     #[inline]
     pub fn apply<'a>(&self, first_sector: u128, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
         self.apply_from(first_sector, buffers.into())
@@ -166,7 +183,7 @@ impl Xts {
         Ok(())
     }
 
-    /// The tweaks of sectors' first blocks: the encrypted sector numbers, as little-endian integers.
+    /// The first tweaks of consecutive sectors: the encrypted sector numbers, as little-endian integers.
     fn start(&self, first_sector: u128, starts: &mut [Block]) {
         for (i, start) in starts.iter_mut().enumerate() {
             *start = first_sector.wrapping_add(i as u128).to_le_bytes();
@@ -174,7 +191,7 @@ impl Xts {
         self.tweaks.run(Source::Bytes, Buffers::in_place(starts.as_flattened_mut()));
     }
 
-    /// Sectors by the tweaks of their first blocks. The last may be shorter than the others.
+    /// Runs sectors whose first tweaks are `starts`. The last one may be shorter than the others.
     fn apply_started(&self, starts: &[Block], buffers: Buffers<'_>) {
         let full = buffers.len_bytes() / self.sector_bytes;
         let (sectors, last) = buffers.split_at(full * self.sector_bytes);
@@ -183,7 +200,7 @@ impl Xts {
         self.apply_equal(last_start, last.len_bytes(), last);
     }
 
-    /// Sectors of one size.
+    /// Runs sectors of one size.
     fn apply_equal(&self, starts: &[Block], sector_bytes: usize, sectors: Buffers<'_>) {
         if starts.is_empty() {
             return;
@@ -195,12 +212,12 @@ impl Xts {
         }
     }
 
-    /// Sectors of whole blocks.
+    /// Runs sectors of whole blocks.
     fn run(&self, starts: &[Block], sector_blocks: usize, buffers: Buffers<'_>) {
         self.program.run(Source::Tweaked(Tweaks::new(starts, sector_blocks)), buffers);
     }
 
-    /// Sectors of one size that end within a block.
+    /// Runs sectors of one size that end within a block.
     fn steal(&self, starts: &[Block], sector_bytes: usize, mut rest: Buffers<'_>) {
         let together = (STEALING_BYTES / sector_bytes).clamp(1, STEALING_TOGETHER);
         let whole_bytes = sector_bytes / BLOCK_BYTES * BLOCK_BYTES;
@@ -223,7 +240,8 @@ impl Xts {
         wipe(&mut copy);
     }
 
-    /// All but the last two blocks of sectors, brought together so that one run takes them all.
+    /// Runs all whole blocks of the sectors but the last of each. They are copied together, so that one run
+    /// takes them all.
     fn run_together(
         &self,
         starts: &[Block],
@@ -235,7 +253,8 @@ impl Xts {
         for (to, from) in copy.chunks_mut(whole_bytes).zip(sectors.input().chunks(sector_bytes)) {
             to.copy_from_slice(&from[..whole_bytes]);
         }
-        // With the last whole block, whose result is left: 2ⁿ blocks and a part are taken best as 2ⁿ.
+        // The copy includes the last whole block, whose result is ignored: 2ⁿ blocks and a part run best as
+        // 2ⁿ.
         self.run(starts, whole_bytes / BLOCK_BYTES, Buffers::in_place(copy));
         let plain_bytes = whole_bytes - BLOCK_BYTES;
         for (from, to) in copy.chunks(whole_bytes).zip(sectors.output_mut().chunks_mut(sector_bytes)) {
@@ -243,11 +262,11 @@ impl Xts {
         }
     }
 
-    /// The last two blocks of sectors by ciphertext stealing (IEEE 1619 §5.3.2): those of the same place in all
-    /// sectors together.
+    /// Ciphertext stealing for the last two blocks of each sector (IEEE 1619 §5.3.2). The blocks at the same
+    /// position in all sectors run together.
     fn steal_ends(&self, starts: &[Block], sector_bytes: usize, mut sectors: Buffers<'_>) {
         let whole = sector_bytes / BLOCK_BYTES;
-        // The tweaks of the last two blocks change places when decrypting.
+        // Decryption exchanges the tweaks of the last two blocks.
         let (first, second) = match self.direction {
             Direction::Encrypt => (whole - 1, whole),
             Direction::Decrypt => (whole, whole - 1),
@@ -262,7 +281,8 @@ impl Xts {
         self.run_at(first, starts, tweaks, blocks);
         for (i, block) in blocks.iter_mut().enumerate() {
             let (from, to) = (i * sector_bytes + places.end, (i + 1) * sector_bytes);
-            // The end takes what it needs of the block before it, and gives itself in exchange.
+            // The incomplete block keeps the first bytes of the block before it. Its own bytes replace them
+            // there.
             let stolen = *block;
             let end = &sectors.input()[from..to];
             block[..end.len()].copy_from_slice(end);
@@ -276,7 +296,7 @@ impl Xts {
         wipe(tweaks.as_flattened_mut());
     }
 
-    /// A block of every sector, in place `at` of it.
+    /// Runs one block of each sector, at block `at` of the sector.
     fn run_at(&self, at: usize, starts: &[Block], tweaks: &mut [Block], blocks: &mut [Block]) {
         for (tweak, start) in tweaks.iter_mut().zip(starts) {
             *tweak = times_x_to(u128::from_le_bytes(*start), at).to_le_bytes();
@@ -284,7 +304,7 @@ impl Xts {
         self.run(tweaks, 1, Buffers::in_place(blocks.as_flattened_mut()));
     }
 
-    /// The plans chosen, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
     }
@@ -300,7 +320,7 @@ impl fmt::Debug for Xts {
     }
 }
 
-/// A message of sectors from a number on.
+/// A message of sectors. The first one has the number `first`.
 struct Sectors {
     xts: Xts,
     first: u128,

@@ -1,4 +1,16 @@
-//! Input and output of a job: two buffers of one length, or one buffer that is both.
+//! The input and output of a job: two buffers of one length, or one buffer that is both.
+//!
+//! [`Buffers`] holds raw pointers, because a slice cannot describe an output that overlaps its input. Kernels
+//! load words from the input and store words to the output, at byte offsets from the start.
+//!
+//! Long jobs add two things:
+//!
+//! * Prefetching: each part knows how many bytes of the job follow it, so kernels can prefetch across its
+//!   end.
+//! * Streaming stores: [`Run`] writes whole lines past the caches, and its `drop` executes the fence that
+//!   must follow.
+//!
+//! Invariant: input and output are either the very same bytes or disjoint.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,13 +20,13 @@ use super::{
     ByteLanes, Register, fence, prefetch, prefetch_for_later, prefetch_to_write, stores_best_past_caches,
 };
 
-/// Zeros for an input.
+/// The input of jobs that have none, such as key streams.
 static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
 
 /// An input and an output of the same length: either the very same bytes or disjoint ones.
 ///
-/// Kernels read a place before they write it, and never write a place that they read later, so one
-/// text serves both. Cheap to split; a part may be sent to another thread.
+/// Kernels read an offset before they write it, and never write an offset that they read later. The same code
+/// therefore works in place and apart. Splitting is cheap, and the parts may be sent to other threads.
 ///
 /// ```
 /// use crossgrain::Buffers;
@@ -29,40 +41,42 @@ pub struct Buffers<'a> {
     input: *const u8,
     output: *mut u8,
     len_bytes: usize,
-    /// The bits of a place that count where words are read: none in an input that is the same everywhere.
+    /// A mask for the offset of each load. It has all bits set, or none if the input is the same at every
+    /// offset.
     places: usize,
-    /// What follows of a long job, in bytes.
+    /// Bytes of a long job that follow these buffers.
     ahead_bytes: usize,
-    /// Whether whole lines are written past the caches.
+    /// Whether [`Run`] writes whole words with streaming stores.
     goes_past_caches: bool,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-/// All bits of a place.
+/// All bits of an offset.
 const ALL: usize = usize::MAX;
 
-/// What caches fetch at once.
+/// Bytes in a cache line.
 const LINE_BYTES: usize = 64;
 
-/// How many of these bytes stand before the first line of the cache, if these are whole steps of so many bytes; 0 otherwise.
+/// Bytes from `place` to the next cache line, at most `len_bytes`. The result is 0 if that is no multiple of
+/// `step_bytes`.
 #[inline(always)]
 pub(super) fn bytes_to_line(place: *const u8, len_bytes: usize, step_bytes: usize) -> usize {
     let bytes = place.addr().wrapping_neg() % LINE_BYTES;
     if bytes.is_multiple_of(step_bytes) { bytes.min(len_bytes) } else { 0 }
 }
 
-// SAFETY: `Buffers` is a shared borrow of its input and an exclusive one of its output, as the
-// constructors took them; both may cross threads.
+// SAFETY: `Buffers` borrows its input shared and its output exclusively, as its constructors received them.
+// Both borrows may cross threads.
 unsafe impl Send for Buffers<'_> {}
 
 impl<'a> Buffers<'a> {
-    /// One buffer, to be replaced by the result.
+    /// One buffer, which the result overwrites.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
         Self::over(output, output, data.len())
     }
 
-    /// Two buffers, or `None` if they differ in length.
+    /// Two buffers, or `None` if their lengths differ.
     pub(crate) const fn of_two(input: &'a [u8], output: &'a mut [u8]) -> Option<Self> {
         if input.len() != output.len() {
             return None;
@@ -70,30 +84,31 @@ impl<'a> Buffers<'a> {
         Some(Self::over(input.as_ptr(), output.as_mut_ptr(), input.len()))
     }
 
-    /// The length of either, in bytes.
+    /// The length of the input and of the output, in bytes.
     pub const fn len_bytes(&self) -> usize {
         self.len_bytes
     }
 
-    /// Whether there is nothing to do.
+    /// Whether the length is 0.
     pub const fn is_empty(&self) -> bool {
         self.len_bytes == 0
     }
 
-    /// The first `at` bytes, and the rest.
+    /// Splits into the first `at` bytes and the rest.
     ///
     /// # Panics
     /// If `at` exceeds the length.
     pub const fn split_at(self, at: usize) -> (Self, Self) {
         assert!(at <= self.len_bytes);
         let rest_bytes = self.len_bytes - at;
-        // SAFETY: `at` is within both buffers, so the halves are disjoint parts of this borrow.
+        // SAFETY: `at` is at most the length of both buffers, so the halves are disjoint parts of this
+        // borrow.
         let (input, output) = unsafe { (self.input.add(at), self.output.add(at)) };
         let ahead_bytes = if self.is_long() { rest_bytes + self.ahead_bytes } else { 0 };
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
     }
 
-    /// The same buffers for a shorter while.
+    /// The same buffers for a shorter lifetime.
     pub const fn reborrow(&mut self) -> Buffers<'_> {
         Buffers { borrow: PhantomData, ..*self }
     }
@@ -101,35 +116,38 @@ impl<'a> Buffers<'a> {
     /// The input.
     #[inline(always)]
     pub const fn input(&self) -> &[u8] {
-        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
+        // SAFETY: the input was borrowed for `'a`. While `&self` is borrowed, `output_mut` cannot be called.
         unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
     }
 
     /// The output.
     #[inline(always)]
     pub const fn output_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
+        // SAFETY: the output was borrowed exclusively for `'a`. While `&mut self` is borrowed, `input` cannot
+        // be called.
         unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
     }
 }
 
-/// What kernels read and write by.
+/// The interface for kernels.
 #[doc(hidden)]
 impl<'a> Buffers<'a> {
-    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
-    /// are read.
+    /// The longest input of zeros. It is long enough that a run's fixed cost is small, and it stays in the
+    /// second-level cache where all of it is read.
     pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
 
-    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
+    /// Jobs of at least this many bytes are prefetched. They no longer fit into a second-level cache of 2
+    /// MiB.
     pub const LONG_BYTES: usize = 2 * 1024 * 1024;
 
-    /// How far behind what is wanted soon the second cache is asked for lines: the first waits for too few at once (24 on Zen 4).
+    /// Distance from the bytes that are prefetched into the first-level cache to those for the second-level
+    /// cache. The first-level cache waits for too few lines at once (24 on Zen 4).
     const LATER_BYTES: usize = 12 * 1024;
 
-    /// From what length on no cache is taken to hold a job.
+    /// Jobs of at least this many bytes are assumed to fit into no cache.
     pub(crate) const HUGE_BYTES: usize = 64 * 1024 * 1024;
 
-    /// Places that the caller has borrowed for `'a`.
+    /// Buffers over pointers that the caller has borrowed for `'a`.
     pub(super) const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
         Self {
             input,
@@ -142,24 +160,24 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// Where input and output begin. Places that were taken of slices would not do: where the two are one, what is borrowed as output takes
-    /// the right to read from a slice of the input.
+    /// The starts of the input and the output. Pointers derived from slices would be wrong: in place,
+    /// borrowing the output as a slice invalidates the pointer from the input's slice.
     #[inline(always)]
     pub(super) const fn places(&mut self) -> (*const u8, *mut u8) {
         (self.input, self.output)
     }
 
-    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
+    /// Bytes of the job that follow this part of it. It is 0 for short jobs.
     pub const fn ahead_bytes(&self) -> usize {
         self.ahead_bytes
     }
 
-    /// All of it, leaving none.
+    /// Takes the buffers and leaves empty ones.
     pub(crate) const fn take(&mut self) -> Self {
         std::mem::replace(self, Buffers::in_place(&mut []))
     }
 
-    /// The first `at` bytes, leaving the rest.
+    /// Takes the first `at` bytes and leaves the rest.
     ///
     /// # Panics
     /// As [`Buffers::split_at`].
@@ -169,7 +187,7 @@ impl<'a> Buffers<'a> {
         front
     }
 
-    /// Parts of `part_bytes` and what is left, one after another.
+    /// Parts of `part_bytes` each, in order. The last part may be shorter.
     pub(crate) fn parts(mut self, part_bytes: usize) -> impl Iterator<Item = Self> + Send {
         std::iter::from_fn(move || {
             (!self.is_empty()).then(|| self.take_front(part_bytes.min(self.len_bytes)))
@@ -186,42 +204,43 @@ impl<'a> Buffers<'a> {
         Self { input: input.as_ptr(), places: ALL, ..self }
     }
 
-    /// The same output with zeros for input. Words are read from their first few lines alone: read out of the second cache,
-    /// they would halve the speed at which a long output goes to memory.
+    /// The same output with an input of zeros. Loads read only the first few lines of the zeros. If they read
+    /// all from the second-level cache, writing a long output to memory would run at half the speed.
     ///
     /// # Panics
-    /// If there are more than [`Self::ZEROS_BYTES`].
+    /// If the length exceeds [`Self::ZEROS_BYTES`].
     #[must_use]
     pub(crate) fn with_zeros(self) -> Self {
         let zeros = &ZEROS[..self.len_bytes];
         Self { places: 0, ..self.with_input(zeros) }
     }
 
-    /// Whether the output takes the place of the input.
+    /// Whether the output overwrites the input.
     #[inline]
     pub(crate) fn is_in_place(&self) -> bool {
         self.input == self.output.cast_const()
     }
 
-    /// Whether so many bytes that nobody reads soon should be written past the caches.
+    /// Whether an output of `len_bytes` that will not be read soon should be written with streaming stores.
     #[inline]
     pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
         len_bytes >= Self::HUGE_BYTES && stores_best_past_caches()
     }
 
-    /// The same buffers, to be written past the caches by kernels that write line after line: some CPUs fetch a line that is
-    /// written to otherwise. Not where output takes the place of input, which is in a cache by then.
+    /// The same buffers with streaming stores, for kernels that write line after line. Some CPUs otherwise
+    /// fetch each line before they write to it. In place this has no effect, because the input has already
+    /// brought the line into a cache.
     #[must_use]
     pub fn past_caches(self) -> Self {
         Self { goes_past_caches: !self.is_in_place(), ..self }
     }
 
-    /// How many bytes stand before the first line of output, if these are whole steps of so many bytes; 0 otherwise.
+    /// Bytes of output before its first cache line. The result is 0 if that is no multiple of `step_bytes`.
     pub(crate) fn bytes_to_line(&self, step_bytes: usize) -> usize {
         bytes_to_line(self.output, self.len_bytes, step_bytes)
     }
 
-    /// Whether a word of so many bytes at byte `at` of the output goes past the caches.
+    /// Whether a word of `bytes` bytes at byte `at` of the output is written with a streaming store.
     #[inline(always)]
     fn skips_caches(&self, at: usize, bytes: usize) -> bool {
         self.goes_past_caches && (self.output.addr() + at).is_multiple_of(bytes)
@@ -231,7 +250,8 @@ impl<'a> Buffers<'a> {
         self.len_bytes + self.ahead_bytes >= Self::LONG_BYTES
     }
 
-    /// Asks for the lines of `len_bytes` from byte `at` on, which a long job wants soon, here or beyond the end.
+    /// Prefetches the lines of `len_bytes` from byte `at` on, which may be beyond the end of this part. It
+    /// does nothing for short jobs.
     #[inline(always)]
     pub fn expect(&mut self, at: usize, len_bytes: usize) {
         if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
@@ -248,7 +268,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// Reads a word of input.
+    /// Reads a word of input at byte `at`.
     ///
     /// # Panics
     /// If it would reach past the end.
@@ -258,18 +278,19 @@ impl<'a> Buffers<'a> {
         word
     }
 
-    /// Reads `N` words of input, one after another.
+    /// Reads `N` consecutive words of input from byte `at` on.
     ///
     /// # Panics
     /// If they would reach past the end.
     #[inline(always)]
     pub fn load_all<W: Register, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
-        // One bounds check for all: with one a word, LLVM peels the loop and runs the last word alone.
+        // One bounds check for all words. If each word had its own, LLVM would peel the loop and run the last
+        // word separately.
         let bytes = &self.input()[at & self.places..][..N * W::BYTES];
         each!(i < N => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]))
     }
 
-    /// Writes a word of output.
+    /// Writes a word of output at byte `at`.
     ///
     /// # Panics
     /// If it would reach past the end.
@@ -278,7 +299,7 @@ impl<'a> Buffers<'a> {
         self.store_all(at, [word]);
     }
 
-    /// Writes `N` words of output, one after another.
+    /// Writes `N` consecutive words of output from byte `at` on.
     ///
     /// # Panics
     /// If they would reach past the end.
@@ -290,13 +311,15 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// These buffers for stores to one place after another, past the caches if they are to be written so.
+    /// These buffers for consecutive stores, which are streaming stores if [`Buffers::past_caches`] chose
+    /// them.
     #[inline(always)]
     pub(crate) const fn run(&mut self) -> Run<'_, 'a> {
         Run(self)
     }
 
-    /// Reads the input from byte `at` on to its end, whole lanes of 128 bits, as `N` words; what is beyond is zero.
+    /// Reads the input from byte `at` to its end, whole 128-bit lanes, into `N` words. Lanes beyond the end
+    /// are zero.
     ///
     /// # Panics
     /// If `at` is beyond the end.
@@ -309,7 +332,7 @@ impl<'a> Buffers<'a> {
         })
     }
 
-    /// Writes the output from byte `at` on to its end, whole lanes of 128 bits, out of `N` words.
+    /// Writes the output from byte `at` to its end, whole 128-bit lanes, from `N` words.
     ///
     /// # Panics
     /// If `at` is beyond the end.
@@ -322,12 +345,12 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// Buffers that are written to one place after another. What went past the caches comes before all that follows the end of
-/// this, however it ends.
+/// Buffers for consecutive stores. Dropping it executes a fence if streaming stores were used, so that they
+/// precede all later stores. A panic also drops it.
 pub(crate) struct Run<'r, 'a>(&'r mut Buffers<'a>);
 
 impl Run<'_, '_> {
-    /// Writes `N` words of output, one after another.
+    /// Writes `N` consecutive words of output from byte `at` on.
     ///
     /// # Panics
     /// As [`Buffers::store_all`].
@@ -368,7 +391,7 @@ impl Drop for Run<'_, '_> {
     }
 }
 
-/// One buffer in place, as [`Buffers::in_place`]: a slice, an array, a vector.
+/// One buffer in place, as with [`Buffers::in_place`]: a slice, an array or a vector.
 impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Buffers<'a> {
     #[inline]
     fn from(data: &'a mut T) -> Self {
@@ -376,7 +399,7 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Buffers<'a> {
     }
 }
 
-/// A number that any bytes are.
+/// A number type for which every bit pattern is a value.
 ///
 /// # Safety
 /// The type must have no padding and accept every bit pattern.
@@ -388,10 +411,10 @@ unsafe impl Number for u64 {}
 // SAFETY: every pattern of 64 bits is a number, an infinity or a NaN.
 unsafe impl Number for f64 {}
 
-/// Numbers as their bytes in memory.
+/// The bytes of numbers in memory.
 pub(crate) const fn bytes_of_mut<T: Number>(numbers: &mut [T]) -> &mut [u8] {
-    // SAFETY: the bytes are those of the slice, borrowed as it was; bytes need no alignment, and whatever is written
-    // is a number again.
+    // SAFETY: the bytes are those of the slice, under the same exclusive borrow. Bytes need no alignment, and
+    // every pattern that is written is a number.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 

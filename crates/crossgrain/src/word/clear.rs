@@ -1,12 +1,14 @@
-//! When registers are cleared: at the end of every public function that works with a key.
+//! Clears registers at the end of every public function that works with a key.
 //!
-//! [`wipe_stack`](super::wipe_stack) and [`wipe_deep_stack`](super::wipe_deep_stack) clear the registers too, after they have
-//! overwritten the stack. They end key set-up, the drop of a mode, and the share of a job that a worker thread has done.
-//! Functions that leave the stack alone, such as those that encrypt a message, begin with `let _clear = ClearRegisters;`.
+//! [`wipe_stack`](super::wipe_stack) and [`wipe_deep_stack`](super::wipe_deep_stack) also clear the
+//! registers, after they have overwritten the stack. They run at the end of key set-up, when a mode is
+//! dropped, and when a worker thread finishes its share of a job. Functions that do not wipe the stack, for
+//! example those that encrypt a message, begin with `let _clear = ClearRegisters;`.
 
 use super::clear_registers;
 
-/// Clears the registers when it is dropped. As the first local of a function it is dropped last, on every path out.
+/// Clears the registers on drop. As the first local of a function it is dropped last, whichever way the
+/// function returns.
 pub(crate) struct ClearRegisters;
 
 impl Drop for ClearRegisters {

@@ -1,14 +1,15 @@
-//! Gates of three inputs, for words whose CPU has none: by gates of two inputs.
+//! Three-input gates from two-input gates, for words whose CPU has no instruction for them.
 //!
-//! A gate is f₀ ⊕ (t ∧ (f₀ ⊕ f₁)), where t is one input and f₀, f₁ the gates that remain of the other two for
-//! t = 0 and t = 1. Which input is t is chosen when this is compiled.
+//! Shannon's expansion is f(a, b, c) = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). Here t is one input, and f₀ and f₁ are
+//! functions of the other two inputs: f with t = 0 and with t = 1. The input t that needs the fewest gates is
+//! chosen at compile time.
 
 use super::Word;
 
-/// A gate of two inputs as a table: bit 2·a + b is its value.
+/// The truth table of a two-input gate: bit 2·a + b is the output.
 type Table = i32;
 
-/// `TABLE` at 4·a + 2·b + c.
+/// The gate whose output is bit 4·a + 2·b + c of `TABLE`.
 #[inline(always)]
 pub(crate) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
     let top = const { cheapest_top(TABLE) };
@@ -29,7 +30,7 @@ pub(crate) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
     }
 }
 
-/// What is left of a gate where input `top` (0 for a, 2 for c) is `value`.
+/// The truth table that remains if input `top` (0 for a, 2 for c) has `value`.
 const fn cofactor(table: i32, top: usize, value: usize) -> Table {
     let (mut rest, mut at) = (0, 0);
     while at < 4 {
@@ -56,7 +57,7 @@ const fn cheapest_top(table: i32) -> usize {
     best
 }
 
-/// Gates of two inputs that it takes, not counting complements.
+/// The number of two-input gates if input `top` is t, complements not counted.
 const fn cost(table: i32, top: usize) -> usize {
     let (zero, one) = (cofactor(table, top, 0), cofactor(table, top, 1));
     if zero == one {
@@ -70,12 +71,12 @@ const fn cost(table: i32, top: usize) -> usize {
     }
 }
 
-/// None for a constant or an input.
+/// 0 for a constant or an input or its complement, else 1.
 const fn gates(table: Table) -> usize {
     !matches!(table, 0b0000 | 0b1111 | 0b1100 | 0b0011 | 0b1010 | 0b0101) as usize
 }
 
-/// A gate of two inputs.
+/// The two-input gate with this truth table.
 #[inline(always)]
 fn binary<W: Word>(table: Table, a: W, b: W) -> W {
     match table {

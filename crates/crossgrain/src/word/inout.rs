@@ -1,6 +1,7 @@
-//! Buffers from those of the crate `inout`, by which the traits of ciphers hand over data.
+//! [`Buffers`] from the types of the crate `inout`, which the traits of the crate `cipher` take.
 //!
-//! Its types promise what [`Buffers`] does: either the very same bytes or disjoint ones, borrowed for their two lifetimes.
+//! These types have the invariant of [`Buffers`]: input and output are either the very same bytes or
+//! disjoint. They borrow for two lifetimes.
 
 use cipher::Array;
 use cipher::consts::U16;
@@ -16,7 +17,7 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
     }
 }
 
-/// Blocks are arrays of bytes, one after another.
+/// Blocks are consecutive arrays of bytes.
 impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> {
     fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
         let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();

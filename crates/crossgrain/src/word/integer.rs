@@ -1,13 +1,15 @@
-//! Integers of 32 and 64 bits in lanes, so that one text computes with either.
+//! Integers of 32 and 64 bits in lanes, with a common trait.
 //!
-//! A word is a number of 32 bits in every lane, without a sign; [`U64`] has the low and the high halves of numbers of 64 in two words.
-//! Holds: sums and products are modulo 2³² or 2⁶⁴, and all take the same time for all values.
+//! A word holds an unsigned 32-bit integer in each lane. [`U64`] holds the low and the high halves of 64-bit
+//! integers in two words. [`Integer`] abstracts over both, so that one function emulates `f32` and `f64`.
+//!
+//! Sums and products are modulo 2³² or 2⁶⁴. Every operation takes the same time for all values.
 
 use std::ops::{Add, BitAnd, BitXor, Mul, Not, Sub};
 
 use super::Lanes;
 
-/// A number of 64 bits in every lane of two words.
+/// An unsigned 64-bit integer in each lane of two words.
 ///
 /// ```
 /// use crossgrain::internal::word::U64;
@@ -26,7 +28,7 @@ pub struct U64<W> {
 }
 
 impl<W: Lanes> U64<W> {
-    /// The number of these words, the low one first.
+    /// The integer with these words, the low one first.
     #[inline(always)]
     pub fn new([low, high]: [W; 2]) -> Self {
         Self { low, high }
@@ -38,25 +40,25 @@ impl<W: Lanes> U64<W> {
         [self.low, self.high]
     }
 
-    /// This number in every lane, as [`Lanes::filled`].
+    /// `value` in every lane, as with [`Lanes::filled`].
     #[inline(always)]
     pub fn filled(like: W, value: u64) -> Self {
         Self { low: like.filled(value as u32), high: like.filled((value >> 32) as u32) }
     }
 
-    /// This number in every lane, as [`Lanes::uniform`].
+    /// `value` in every lane, as with [`Lanes::uniform`].
     #[inline(always)]
     pub fn uniform(like: W, value: u64) -> Self {
         Self { low: like.uniform(value as u32), high: like.uniform((value >> 32) as u32) }
     }
 
-    /// These numbers of 32 bits.
+    /// The 32-bit integers of a word, zero-extended.
     #[inline(always)]
     pub fn from_u32(low: W) -> Self {
         Self { low, high: low.zero() }
     }
 
-    /// The products of numbers of 32 bits.
+    /// The 64-bit products of 32-bit integers.
     #[inline(always)]
     pub fn product(a: W, b: W) -> Self {
         Self { low: a.multiply_lanes(b), high: a.multiply_lanes_high(b) }
@@ -83,32 +85,32 @@ impl<W: Lanes> U64<W> {
         self.shifted_left(COUNT) ^ self.shifted_right(64 - COUNT)
     }
 
-    /// Ones in every lane of a word where this is less than the other, else zeros.
+    /// A mask: ones in each lane in which `self` is less than `other`, else zeros.
     #[inline(always)]
     pub fn less(self, other: Self) -> W {
         Integer::less(self, other)
     }
 
-    /// Ones in every lane of a word where the two are equal, else zeros.
+    /// A mask: ones in each lane in which the two are equal, else zeros.
     #[inline(always)]
     pub fn equal(self, other: Self) -> W {
         Integer::equal(self, other)
     }
 
-    /// The number of `one` in lanes where a mask is ones, else that of `zero`.
+    /// The integer of `one` in lanes in which the mask is ones, else that of `zero`.
     #[inline(always)]
     pub fn select(mask: W, one: Self, zero: Self) -> Self {
         Self { low: mask.select(one.low, zero.low), high: mask.select(one.high, zero.high) }
     }
 
-    /// The lesser number of each lane.
+    /// The lesser integer of each lane.
     #[inline(always)]
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self::select(self.less(other), self, other)
     }
 
-    /// The greater number of each lane.
+    /// The greater integer of each lane.
     #[inline(always)]
     #[must_use]
     pub fn max(self, other: Self) -> Self {
@@ -149,7 +151,7 @@ impl<W: Lanes> Add for U64<W> {
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         let low = self.low.add_lanes(other.low);
-        // What the top bits carry.
+        // The carry out of the low word's top bit.
         let carry = W::ternary::<0b1101_0100>(self.low, other.low, low).shift_lanes_right::<31>();
         Self { low, high: self.high.add_lanes(other.high).add_lanes(carry) }
     }
@@ -175,53 +177,54 @@ impl<W: Lanes> Mul for U64<W> {
     }
 }
 
-/// What numbers with a point are computed by, on either length.
+/// The operations by which [`computed_by_integers`](super::computed_by_integers) emulates floating-point
+/// numbers.
 pub trait Integer<W: Lanes>:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
 {
-    /// How many bits it has.
+    /// Bits in an integer: 32 or 64.
     const BITS: u32;
 
-    /// This number in every lane.
+    /// `value` in every lane.
     fn constant(like: W, value: u64) -> Self;
 
-    /// These words as the lowest 32 bits of numbers.
+    /// Integers with `word` as their lowest 32 bits and zeros above.
     fn from_low(word: W) -> Self;
 
-    /// These words as the highest 32 bits of numbers.
+    /// Integers with `word` as their highest 32 bits and zeros below.
     fn from_top(word: W) -> Self;
 
     /// The highest 32 bits.
     fn top(self) -> W;
 
-    /// The sum.
+    /// The sum, modulo 2^`BITS`.
     fn plus(self, other: Self) -> Self;
 
-    /// The lower and the upper half of the product, each as long as this.
+    /// The lower and the upper half of the product, each of `BITS` bits.
     fn whole_product(self, other: Self) -> [Self; 2];
 
-    /// Shifted towards the high end by less bits than it has.
+    /// Shifted towards the high end by `count` bits, less than `BITS`.
     fn shifted_left(self, count: u32) -> Self;
 
-    /// Shifted towards the low end by less bits than it has.
+    /// Shifted towards the low end by `count` bits, less than `BITS`.
     fn shifted_right(self, count: u32) -> Self;
 
-    /// Shifted towards the high end by what the lowest five or six bits of a word say.
+    /// Shifted towards the high end by `count` modulo `BITS`, lane by lane.
     fn shift_left_by(self, count: W) -> Self;
 
-    /// Shifted towards the low end by what the lowest five or six bits of a word say.
+    /// Shifted towards the low end by `count` modulo `BITS`, lane by lane.
     fn shift_right_by(self, count: W) -> Self;
 
-    /// How many zeros are above the highest one.
+    /// The number of leading zeros in each lane.
     fn zeros(self) -> W;
 
-    /// Ones where this is less, else zeros.
+    /// A mask: ones in lanes in which `self` is less, else zeros.
     fn less(self, other: Self) -> W;
 
-    /// Ones where they are equal, else zeros.
+    /// A mask: ones in lanes in which the two are equal, else zeros.
     fn equal(self, other: Self) -> W;
 
-    /// By a mask, as [`Word::select`](super::Word::select).
+    /// Selects by a mask, as [`Word::select`](super::Word::select).
     fn chosen(mask: W, one: Self, zero: Self) -> Self;
 }
 
@@ -368,7 +371,8 @@ impl<W: Lanes> Integer<W> for U64<W> {
     fn shift_left_by(self, count: W) -> Self {
         let is_far = count.bit_of_lanes::<5>();
         let low = self.low.shift_lanes_left_by(count);
-        // By 32 bits less what the high word is shifted, in two steps: by 32 it could not be.
+        // Shifts right by 32 − count in two steps: 1, then 31 − count. A single shift by 32, for count 0, is
+        // not possible.
         let moved = self.low.shift_lanes_right::<1>().shift_lanes_right_by(!count);
         let high = self.high.shift_lanes_left_by(count) ^ moved;
         Self { low: !is_far & low, high: is_far.select(low, high) }
@@ -387,7 +391,7 @@ impl<W: Lanes> Integer<W> for U64<W> {
     fn zeros(self) -> W {
         let high = self.high.leading_zeros_of_lanes();
         let low = self.low.leading_zeros_of_lanes();
-        // Of a high word of zeros all 32 count.
+        // If the high word is zero, its 32 zeros count too.
         high.add_lanes(high.bit_of_lanes::<5>() & low)
     }
 
@@ -400,7 +404,7 @@ impl<W: Lanes> Integer<W> for U64<W> {
     #[inline(always)]
     fn equal(self, other: Self) -> W {
         let different = self ^ other;
-        // Either has a one.
+        // The OR of both halves: it is zero if the integers are equal.
         (!(!different.low & !different.high)).equal_lanes(different.low.zero())
     }
 

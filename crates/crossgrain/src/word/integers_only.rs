@@ -1,7 +1,7 @@
-//! A machine of which crossgrain uses the language's integers alone.
+//! A machine on which crossgrain uses only the language's integers.
 //!
-//! `build.rs` chooses it for machines that have no folder, and for x86-64 in builds without optimisation. Like each machine it has facts
-//! and a list of registers. The list is empty.
+//! `build.rs` chooses this module for machines that have no folder, and for x86-64 in builds without
+//! optimisation. As for each machine, it has facts about the CPU and a list of registers. The list is empty.
 
 use super::Features;
 
@@ -31,15 +31,16 @@ pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
 pub(crate) const fn prefetch_for_later(_bytes: &[u8], _at: usize) {}
 
-/// Prefetches nothing.
+/// Does nothing: this machine has no prefetch.
 pub const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
 
-/// Clears the registers that a function need not preserve: general ones, and vector registers, which the compiler may use by
-/// itself. On other machines than 64-bit ARM it clears none.
+/// Clears the registers that a function need not preserve: general registers, and vector registers, which the
+/// compiler may use without being asked. It does so on 64-bit ARM; on other machines it clears none.
 #[inline(never)]
 pub(crate) fn clear_registers() {
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: every such CPU that Rust's targets admit has these instructions, and the clobbers name all registers written to.
+    // SAFETY: every CPU that Rust's aarch64 targets admit has these instructions. The clobbers name all
+    // registers that they write.
     unsafe {
         std::arch::asm!(
             "movi v0.2d, #0",
@@ -90,7 +91,7 @@ pub(crate) fn clear_registers() {
     }
 }
 
-/// The list of registers is empty. On other machines it has the names that kernels ask for.
+/// The list of registers is empty. The names of the lists on other machines are accepted.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_register {

@@ -1,109 +1,112 @@
-//! Lanes of 32 bits: integers, and what they are as numbers with a point.
+//! Arithmetic on 32-bit lanes: integers, `f32`, and `f64` in two words.
 //!
-//! All that is not said to be written out by a word is a text over the rest, so that every word has it. Numbers of 64 bits are
-//! two words, the low halves of all lanes and the high ones.
-//! Source: IEEE 754-2019 for numbers with a point, rounded to the nearest and of two to the even one. Holds: every word gives the
-//! same bits, but for those of a NaN, of which some CPUs keep more than others.
+//! A word implements the required methods. Provided methods are written in terms of the required ones, so
+//! every word has them, circuits included; a register overrides those for which it has an instruction. A
+//! 64-bit number takes two words: the low halves of all lanes and the high halves.
+//!
+//! Floating-point results follow IEEE 754-2019, rounded to nearest, ties to even. Every word gives the same
+//! bits, except for NaNs: CPUs differ in which bits of a NaN they preserve.
 
 use super::{Word, point};
 
-/// What is computed of numbers with a point.
+/// A floating-point operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arithmetic {
-    /// Their sum.
+    /// The sum.
     Add,
-    /// Their product.
+    /// The product.
     Multiply,
-    /// The first through the second.
+    /// The first number divided by the second.
     Divide,
-    /// The square root of the first.
+    /// The square root of the first number.
     Root,
-    /// Whether the first is less: ones or zeros.
+    /// A mask: ones if the first number is less, else zeros.
     Less,
-    /// Whether they are equal: ones or zeros.
+    /// A mask: ones if the numbers are equal, else zeros.
     Equal,
 }
 
-/// What is computed on lanes of 32 bits, in registers and in circuits alike.
+/// Operations on 32-bit lanes, for registers and circuits.
 pub trait Lanes: Word {
-    /// Sums of lanes, modulo 2³².
+    /// The sum of each lane with the other's, modulo 2³².
     fn add_lanes(self, other: Self) -> Self;
 
-    /// Every lane shifted towards its high end by so many bits, 0 to 31.
+    /// Each lane shifted towards its high end by `count` bits, 0 to 31.
     fn shift_lanes_up(self, count: u32) -> Self;
 
-    /// Every lane shifted towards its low end by so many bits, 0 to 31.
+    /// Each lane shifted towards its low end by `count` bits, 0 to 31.
     fn shift_lanes_down(self, count: u32) -> Self;
 
-    /// Every lane shifted towards its high end by `COUNT` bits.
+    /// Each lane shifted towards its high end by `COUNT` bits, 0 to 31.
     #[inline(always)]
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {
         self.shift_lanes_up(COUNT)
     }
 
-    /// Products of lanes, modulo 2³².
+    /// The product of each lane with the other's, modulo 2³².
     fn multiply_lanes(self, other: Self) -> Self;
 
-    /// Every lane shifted towards its low end by `COUNT` bits.
+    /// Each lane shifted towards its low end by `COUNT` bits, 0 to 31.
     #[inline(always)]
     fn shift_lanes_right<const COUNT: u32>(self) -> Self {
         self.shift_lanes_down(COUNT)
     }
 
-    /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
+    /// Each lane rotated towards its high end by `COUNT` bits, 1 to 31.
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
 
-    /// This value in every lane; of `self` nothing is taken but that there are such words.
+    /// `lane` in every lane. `self` only proves that the instructions exist.
     fn filled(self, lane: u32) -> Self;
 
-    /// The same for a value that is no part of the circuit, such as one of a key: a program for a device is given it when it
-    /// runs, and its text, which is kept, says nothing of it.
+    /// `lane` in every lane, for a value that is not part of the circuit, such as a key. A device program
+    /// receives it as an argument at run time. The program's text, which is cached, does not contain it.
     #[inline(always)]
     fn uniform(self, lane: u32) -> Self {
         self.filled(lane)
     }
 
-    /// Ones in every lane that is equal to the other's, else zeros: a mask for [`Word::select`].
+    /// A mask for [`Word::select`]: ones in each lane that equals the other's, else zeros.
     #[inline(always)]
     fn equal_lanes(self, other: Self) -> Self {
         let different = self ^ other;
-        // Only zero has no top bit set, while the number before it has.
+        // Zero is the only value without a top bit whose predecessor has it.
         (!different & different.add_lanes(self.filled(u32::MAX))).top_of_lanes()
     }
 
-    /// Ones in every lane that is less than the other's, as numbers without a sign, else zeros: a mask for [`Word::select`].
+    /// A mask for [`Word::select`]: ones in each lane that is less than the other's, else zeros. Lanes are
+    /// unsigned.
     #[inline(always)]
     fn less_lanes(self, other: Self) -> Self {
         let difference = !(!self).add_lanes(other);
-        // What the top bits borrow.
+        // The borrow out of the top bit.
         Self::ternary::<0b1000_1110>(self, other, difference).top_of_lanes()
     }
 
-    /// The lesser number of each lane.
+    /// The lesser integer of each lane, unsigned.
     #[inline(always)]
     fn min_lanes(self, other: Self) -> Self {
         self.less_lanes(other).select(self, other)
     }
 
-    /// The greater number of each lane.
+    /// The greater integer of each lane, unsigned.
     #[inline(always)]
     fn max_lanes(self, other: Self) -> Self {
         self.less_lanes(other).select(other, self)
     }
 
-    /// The top bit of every lane in all of its bits.
+    /// The top bit of each lane, copied to all bits of the lane.
     #[inline(always)]
     fn top_of_lanes(self) -> Self {
         !self.shift_lanes_right::<31>().add_lanes(self.filled(u32::MAX))
     }
 
-    /// The upper 32 bits of products of lanes.
+    /// The upper 32 bits of the product of each lane with the other's.
     #[inline(always)]
     fn multiply_lanes_high(self, other: Self) -> Self {
         multiply_high_by_halves(self, other)
     }
 
-    /// Every lane shifted towards its high end by what the low five bits of the other's say.
+    /// Each lane shifted towards its high end by the low five bits of the other's.
     #[inline(always)]
     fn shift_lanes_left_by(self, counts: Self) -> Self {
         let x = counts.bit_of_lanes::<0>().select(self.shift_lanes_left::<1>(), self);
@@ -113,7 +116,7 @@ pub trait Lanes: Word {
         counts.bit_of_lanes::<4>().select(x.shift_lanes_left::<16>(), x)
     }
 
-    /// Every lane shifted towards its low end by what the low five bits of the other's say.
+    /// Each lane shifted towards its low end by the low five bits of the other's.
     #[inline(always)]
     fn shift_lanes_right_by(self, counts: Self) -> Self {
         let x = counts.bit_of_lanes::<0>().select(self.shift_lanes_right::<1>(), self);
@@ -123,7 +126,7 @@ pub trait Lanes: Word {
         counts.bit_of_lanes::<4>().select(x.shift_lanes_right::<16>(), x)
     }
 
-    /// In every lane how many zeros are above its highest one: 32 where there is none.
+    /// The number of leading zeros in each lane: 32 for zero.
     #[inline(always)]
     fn leading_zeros_of_lanes(self) -> Self {
         let (x, count) = without_zeros::<_, 16, 16>(self, self.zero());
@@ -134,11 +137,11 @@ pub trait Lanes: Word {
         count.add_lanes((!x).shift_lanes_right::<31>())
     }
 
-    /// The entry of a table in every lane, by as many of the lowest bits as a table of 2ⁿ entries needs. The index is public: what is read
-    /// from memory, and so the time, depends on it.
+    /// Entry `x modulo 2ⁿ` of a table of 2ⁿ entries, for each lane x. The index must be public: registers
+    /// read the entry from memory, so the time depends on it.
     ///
     /// # Panics
-    /// If the table has no 2ⁿ entries.
+    /// If the number of entries is not a power of two.
     #[inline(always)]
     fn look_up_public(self, table: &[u32]) -> Self {
         assert!(table.len().is_power_of_two(), "a table has 1, 2, 4, 8 … entries");
@@ -150,20 +153,21 @@ pub trait Lanes: Word {
         lanes
     }
 
-    /// A bit of every lane in all of its bits.
+    /// Bit `BIT` of each lane, copied to all bits of the lane.
     #[inline(always)]
     fn bit_of_lanes<const BIT: u32>(self) -> Self {
         let bit = self.shift_lanes_right::<BIT>() & self.filled(1);
         !bit.add_lanes(self.filled(u32::MAX))
     }
 
-    /// Lanes as `f32`: what is computed of two, of which a root takes the first.
+    /// The result of an operation on lanes as `f32`. A square root ignores `b`.
     #[inline(always)]
     fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
         point::computed(operation, a, b)
     }
 
-    /// Lanes of two words, the low one first, as `f64`: what is computed of two. Of a comparison both words are the mask.
+    /// The result of an operation on lanes of two words, the low one first, as `f64`. A comparison fills both
+    /// words with the mask.
     #[inline(always)]
     fn double(operation: Arithmetic, a: [Self; 2], b: [Self; 2]) -> [Self; 2] {
         let [a, b] = [a, b].map(|[low, high]| super::U64 { low, high });
@@ -172,14 +176,15 @@ pub trait Lanes: Word {
     }
 }
 
-/// Lanes whose upper `COUNT` bits, which a shift by `REST` leaves, are shifted out and counted where they are zeros.
+/// One step of counting zeros. Where the upper `COUNT` bits are zeros, it shifts them out and adds `COUNT`.
+/// `REST` is 32 − `COUNT`.
 #[inline(always)]
 fn without_zeros<W: Lanes, const REST: u32, const COUNT: u32>(x: W, count: W) -> (W, W) {
     let is_zero = x.shift_lanes_right::<REST>().equal_lanes(x.zero());
     (is_zero.select(x.shift_lanes_left::<COUNT>(), x), count.add_lanes(is_zero & x.filled(COUNT)))
 }
 
-/// The upper 32 bits of products of lanes, of products that have no more than 32.
+/// [`Lanes::multiply_lanes_high`] from four products of 16-bit halves.
 #[inline(always)]
 pub fn multiply_high_by_halves<W: Lanes>(x: W, y: W) -> W {
     let mask = x.filled(0xffff);

@@ -1,17 +1,25 @@
-//! Numbers with a point by integers alone: for words and languages that have none, or promise too little of them.
+//! Floating-point arithmetic emulated with integers, for words and languages that lack it or guarantee too
+//! little about it.
 //!
-//! One text for both lengths: an [`Integer`] of 32 bits is taken for an `f32`, one of 64 for an `f64`. A number is taken apart into a
-//! sign, an exponent, and a significand with its leading one; what comes of two has three more places, of which the last
-//! says whether anything is left below, and is rounded once.
-//! Source: IEEE 754-2019, written from its definitions. Holds: every result is rounded to the nearest, of two to the even one,
-//! subnormal ones included; a NaN that comes of it is [`nan`]. No branch depends on a value.
+//! One implementation serves both lengths: a 32-bit [`Integer`] holds an `f32`, a 64-bit one an `f64`. Each
+//! operation has four steps:
+//!
+//! 1. Split both numbers into sign, exponent and significand with its leading one.
+//! 2. Compute the exact significand with [`MORE`] extra places. The last of them is sticky: it is set if any
+//!    bit below is set.
+//! 3. Shift, so that the leading one is at its place or the exponent is the least.
+//! 4. Round once, then handle zeros, infinities and NaNs.
+//!
+//! The source is IEEE 754-2019, written from its definitions. Every result is rounded to nearest, ties to
+//! even, subnormal numbers included. A NaN that an operation creates is [`nan`]. No branch depends on a
+//! value.
 
 use super::{Arithmetic, Integer, Lanes};
 
-/// Places of a result below those of a number.
+/// Extra places of a result below those of a significand. The last is the sticky bit.
 const MORE: u32 = 3;
 
-/// What is computed of two numbers; a root of the first. Of a comparison the highest word is the mask, and so is all that there is below.
+/// The result of an operation. A square root ignores `b`. A comparison fills the whole number with the mask.
 pub fn computed<W: Lanes, B: Integer<W>>(operation: Arithmetic, a: B, b: B) -> B {
     let (ones, zeros) = (constant::<W, B>(a, u64::MAX), constant::<W, B>(a, 0));
     match operation {
@@ -24,17 +32,17 @@ pub fn computed<W: Lanes, B: Integer<W>>(operation: Arithmetic, a: B, b: B) -> B
     }
 }
 
-/// Bits of the fraction.
+/// Bits of the stored fraction.
 const fn places<W: Lanes, B: Integer<W>>() -> u32 {
     if B::BITS == 32 { 23 } else { 52 }
 }
 
-/// The exponent of infinity: all its bits.
+/// The exponent of infinities and NaNs: all bits set.
 const fn exponent_max<W: Lanes, B: Integer<W>>() -> u32 {
     (1 << (B::BITS - 1 - places::<W, B>())) - 1
 }
 
-/// What is added to exponents.
+/// The bias of stored exponents.
 const fn bias<W: Lanes, B: Integer<W>>() -> u32 {
     exponent_max::<W, B>() / 2
 }
@@ -47,17 +55,17 @@ fn infinity<W: Lanes, B: Integer<W>>(like: B) -> B {
     constant(like, u64::from(exponent_max::<W, B>()) << places::<W, B>())
 }
 
-/// The number that is none: positive, and of its fraction the first bit alone is set.
+/// The NaN that operations create: positive, with only the first bit of the fraction set.
 fn nan<W: Lanes, B: Integer<W>>(like: B) -> B {
     infinity(like) ^ constant(like, 1 << (places::<W, B>() - 1))
 }
 
-/// A number without its sign.
+/// A number without its sign bit.
 fn magnitude<W: Lanes, B: Integer<W>>(x: B) -> B {
     x & constant(x, (1 << (B::BITS - 1)) - 1)
 }
 
-/// The sign alone.
+/// The sign bit of a number, in place.
 fn sign<W: Lanes, B: Integer<W>>(x: B) -> B {
     x & constant(x, 1 << (B::BITS - 1))
 }
@@ -66,7 +74,7 @@ fn is_zero<W: Lanes, B: Integer<W>>(x: B) -> W {
     x.equal(constant(x, 0))
 }
 
-/// Whether a number without its sign is none.
+/// Whether a number without its sign bit is a NaN.
 fn is_nan<W: Lanes, B: Integer<W>>(magnitude: B) -> W {
     infinity(magnitude).less(magnitude)
 }
@@ -79,12 +87,12 @@ fn minus<W: Lanes>(a: W, b: W) -> W {
     !(!a).add_lanes(b)
 }
 
-/// The exponent as it is stored.
+/// The stored exponent.
 fn exponent<W: Lanes, B: Integer<W>>(x: B) -> W {
     x.top().shift_lanes_up(1).shift_lanes_down(places::<W, B>() + 33 - B::BITS)
 }
 
-/// The exponent that a number's places have, which is 1 for subnormal ones, and the places with their leading one.
+/// The exponent and the significand of a number. A subnormal number has exponent 1 and no leading one.
 fn apart<W: Lanes, B: Integer<W>>(x: B) -> (W, B) {
     let stored = exponent(x);
     let is_small = stored.equal_lanes(stored.zero());
@@ -94,7 +102,8 @@ fn apart<W: Lanes, B: Integer<W>>(x: B) -> (W, B) {
     (stored.add_lanes(is_small & stored.filled(1)), significand)
 }
 
-/// The same with the leading one at the top, whatever the exponent.
+/// The exponent and the significand of a number, shifted so that the leading one is the top bit. Subnormal
+/// numbers get an exponent below 1.
 fn normal<W: Lanes, B: Integer<W>>(x: B) -> (W, B) {
     let (exponent, significand) = apart(x);
     let significand = significand.shifted_left(B::BITS - 1 - places::<W, B>());
@@ -102,7 +111,8 @@ fn normal<W: Lanes, B: Integer<W>>(x: B) -> (W, B) {
     (minus(exponent, zeros), significand.shift_left_by(zeros))
 }
 
-/// Shifted towards the low end, where the last place stays set if anything is lost.
+/// `x` shifted towards the low end by `count` bits. The last bit is set if any bit that is shifted out is
+/// set.
 fn shifted<W: Lanes, B: Integer<W>>(x: B, count: W) -> B {
     let most = count.filled(B::BITS - 1);
     let count = count.min_lanes(most);
@@ -111,24 +121,26 @@ fn shifted<W: Lanes, B: Integer<W>>(x: B, count: W) -> B {
     with_last(shifted, !is_exact)
 }
 
-/// A number whose last place is set where a mask is.
+/// `x` with its last bit set in lanes in which the mask is ones.
 fn with_last<W: Lanes, B: Integer<W>>(x: B, mask: W) -> B {
     let last = B::from_low(mask & mask.filled(1));
     !(!x & !last)
 }
 
-/// Places with a leading one, or an exponent of 1, as a number without a sign: rounded, and infinite if that is too large.
+/// Rounds a significand with [`MORE`] extra places and joins it with its exponent. Either the leading one is
+/// at its place or the exponent is
+/// 1. Too large a result becomes infinity. The sign is clear.
 fn packed<W: Lanes, B: Integer<W>>(exponent: W, x: B) -> B {
     let last = x.shifted_right(MORE) & constant(x, 1);
     let rounded = x.plus(constant(x, 3)).plus(last).shifted_right(MORE);
-    // The leading one adds 1 to the exponent, and where there is none the number is subnormal.
+    // The leading one adds 1 to the exponent. Without it, the number is subnormal.
     let above = exponent.add_lanes(exponent.filled(u32::MAX));
     let number = rounded.plus(B::from_top(above.shift_lanes_up(places::<W, B>() + 32 - B::BITS)));
     let most = exponent.filled(exponent_max::<W, B>() - 1);
     B::chosen(most.less_lanes(exponent), infinity(x), number)
 }
 
-/// The same where the exponent may be less than 1.
+/// [`packed`] for an exponent that may be less than 1.
 fn packed_small<W: Lanes, B: Integer<W>>(exponent: W, x: B) -> B {
     let one = exponent.filled(1);
     let is_small = minus(exponent, one).top_of_lanes();
@@ -144,7 +156,8 @@ fn sum<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     let y = shifted(y.shifted_left(MORE), minus(exponent_big, exponent_small));
     let y = B::chosen(differ, !y, y).plus(B::from_low(differ & differ.filled(1)));
     let total = x.shifted_left(MORE).plus(y);
-    // One place more, or any number less: as far as the exponent goes.
+    // The sum may have one bit more or any number of bits fewer. It is shifted left no further than the
+    // exponent allows.
     let spare = B::BITS - 1 - MORE - places::<W, B>();
     let carried = total.shifted_right(places::<W, B>() + MORE + 1).equal(constant(a, 1));
     let halved =
@@ -154,7 +167,7 @@ fn sum<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     let zeros = minus(total.zeros(), differ.filled(spare));
     let zeros = zeros.min_lanes(exponent_sum.add_lanes(differ.filled(u32::MAX)));
     let result = packed(minus(exponent_sum, zeros), total.shift_left_by(zeros));
-    // What is nothing because two cancel has no sign.
+    // A sum that is zero because both terms cancel is positive.
     let result = B::chosen(differ & is_zero(total), constant(a, 0), result ^ sign(big));
     let most = differ.filled(exponent_max::<W, B>());
     let is_none = or(
@@ -183,7 +196,8 @@ fn product<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     B::chosen(or(is_none, is_zero & is_infinite), nan(a), result)
 }
 
-/// Twice what is left of a number without another, or of itself where it is less; and whether it is. Neither has its highest bit set.
+/// One digit of a division or root: subtracts `other` if it is not greater than `rest`, then doubles. The
+/// mask has ones where `rest` is less, so the digit is 0. Both have the highest bit clear.
 fn without<W: Lanes, B: Integer<W>>(rest: B, other: B) -> (B, W) {
     let difference = !(!rest).plus(other);
     let is_less = difference.top().top_of_lanes();
@@ -195,7 +209,8 @@ fn quotient<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     let spare = B::BITS - 1 - places::<W, B>();
     let (mut rest, divisor) = (x.shifted_right(spare), y.shifted_right(spare));
     let mut digits = constant(a, 0);
-    // Digit by digit: one that may be zero, the places of the result, and those below.
+    // One digit for each turn: a first one that may be zero, then the places of the result and the extra
+    // places.
     for place in (0..places::<W, B>() + MORE + 2).rev() {
         let is_less;
         (rest, is_less) = without(rest, divisor);
@@ -221,7 +236,7 @@ fn quotient<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
 fn root<W: Lanes, B: Integer<W>>(a: B) -> B {
     let (exponent, x) = normal(a);
     let one = exponent.filled(1);
-    // Half of an even exponent: an odd one leaves a place to the number.
+    // The exponent is halved. An odd one is first made even, and the significand is doubled instead.
     let exponents = exponent.add_lanes(exponent.filled(bias::<W, B>()));
     let is_odd = exponents.bit_of_lanes::<0>();
     let exponent = minus(exponents, is_odd & one).shift_lanes_down(1);
@@ -229,7 +244,8 @@ fn root<W: Lanes, B: Integer<W>>(a: B) -> B {
     let x = x.shifted_right(B::BITS - 1 - top);
     let (mut rest, mut digits) = (B::chosen(is_odd, x.shifted_left(1), x), constant(a, 0));
     for place in (0..=top).rev() {
-        // What the square grows by with this digit, as far up as the rest has been shifted.
+        // The increase of the square if this digit is 1. It has the scale of the remainder, which doubles
+        // each turn.
         let more = digits.shifted_left(1) ^ constant(a, 1 << place);
         let is_less;
         (rest, is_less) = without(rest, more);
@@ -244,7 +260,8 @@ fn root<W: Lanes, B: Integer<W>>(a: B) -> B {
 fn less<W: Lanes, B: Integer<W>>(a: B, b: B) -> W {
     let [x, y] = [a, b].map(magnitude);
     let are_numbers = !or(or(is_nan(x), is_nan(y)), is_zero(x) & is_zero(y));
-    // In the order of numbers: positive ones above, negative ones the other way round.
+    // Integers in the order of the numbers: a positive number has its sign bit set, a negative one has all
+    // bits inverted.
     let [a, b] = [a, b].map(|x| B::chosen(x.top().top_of_lanes(), !x, x ^ constant(x, 1 << (B::BITS - 1))));
     are_numbers & a.less(b)
 }

@@ -1,8 +1,9 @@
-//! The language's own integers as words: they are on every machine.
+//! The language's integers as words: `u32` and `u64`. Every machine has them, so their token [`Portable`]
+//! needs no detection.
 
 use super::{Arithmetic, Features, Isa, Kernel, Lane32, Lanes, Register, Shift, U64, Word};
 
-/// The token that anyone may have.
+/// The token for plain integers. Anyone may construct it.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
@@ -21,7 +22,7 @@ impl Isa for Portable {
     }
 }
 
-/// As the tokens of other ISAs have it.
+/// The entry function as a method of the kernel, as with the tokens of machines.
 trait Enter: Kernel {
     #[inline(never)]
     fn enter_portable(self) -> Self::Output {
@@ -35,7 +36,8 @@ macro_rules! integer_word {
     ($int:ident) => {
         impl Word for $int {}
 
-        // SAFETY: an integer has no padding, every bit pattern, natural alignment, and needs no token.
+        // SAFETY: an integer has no padding, accepts every bit pattern, is naturally aligned and needs no
+        // token.
         unsafe impl Register for $int {
             type Isa = Portable;
 
@@ -185,13 +187,13 @@ impl Lanes for u32 {
     }
 }
 
-/// Ones where something is so, else zeros.
+/// All bits set if `is_so`, else zero.
 #[inline(always)]
 fn mask(is_so: bool) -> u32 {
     0_u32.wrapping_sub(u32::from(is_so))
 }
 
-/// The number of 64 bits of two words.
+/// The `f64` whose bits are two words.
 #[inline(always)]
 fn number([low, high]: [u32; 2]) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))

@@ -1,4 +1,9 @@
-//! The memory in which parts of a cipher meet: one bundle's state, small enough to stay in L1.
+//! The memory in which the parts of a cipher pass the state of a bundle to each other. It is small enough to
+//! stay in L1.
+//!
+//! A tile holds one bundle of up to 128 words, or several narrower bundles in sequence. A part reads and
+//! writes it as arrays of its own words. The tile keeps the length that was ever accessed for writing, so
+//! that wiping it skips bytes that are still zero.
 
 use std::fmt;
 
@@ -7,16 +12,17 @@ use super::{Register, clear_registers};
 /// Words of a bit-sliced bundle: one for each bit of a block.
 pub const TILE_WORDS: usize = 128;
 
-/// Bytes in a tile: 128 words of the widest register, or several narrower bundles one after another.
+/// Bytes in a tile: 128 words of the widest register, or several narrower bundles in sequence.
 pub const TILE_BYTES: usize = TILE_WORDS * 64;
 
-/// The blocks that a plan works on together, as one bundle or several of any representation. Wiped when dropped.
+/// The blocks that a plan computes at a time, as one or several bundles in any representation. Wiped when
+/// dropped.
 #[repr(C, align(64))]
 pub struct Tile {
     bytes: [u8; TILE_BYTES],
     /// Beyond these there are zeros.
     used_bytes: usize,
-    /// How many ShiftRows the words' names are behind their places, modulo 4; see `repr`.
+    /// ShiftRows operations that were done by renaming words and not by moving them, modulo 4. See `repr`.
     pub phase: u8,
     /// What would be a gap: a tile that is moved from the stack into a box must bring nothing along that lay there before.
     rest: [u8; REST_BYTES],
@@ -31,21 +37,21 @@ impl Tile {
         Self { bytes: [0; TILE_BYTES], used_bytes: 0, phase: 0, rest: [0; REST_BYTES] }
     }
 
-    /// The tile as bytes, blocks one after another.
+    /// The tile as bytes: consecutive blocks.
     pub const fn bytes(&self) -> &[u8; TILE_BYTES] {
         &self.bytes
     }
 
-    /// The tile as bytes, blocks one after another.
+    /// The tile as bytes: consecutive blocks. Afterwards the whole tile counts as used.
     pub const fn bytes_mut(&mut self) -> &mut [u8; TILE_BYTES] {
         self.used_bytes = TILE_BYTES;
         &mut self.bytes
     }
 
-    /// The first bytes of the tile. What is never reached for need not be wiped.
+    /// The first `len_bytes` bytes of the tile. Only bytes that were accessed for writing need to be wiped.
     ///
     /// # Panics
-    /// If the tile has fewer.
+    /// If the tile has fewer bytes.
     #[inline(always)]
     pub fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
         let front = &mut self.bytes[..len_bytes];
@@ -53,16 +59,16 @@ impl Tile {
         front
     }
 
-    /// Makes it a tile of zeros again.
+    /// Overwrites the used bytes with zeros.
     pub fn wipe(&mut self) {
         wipe(&mut self.bytes[..self.used_bytes]);
         (self.used_bytes, self.phase) = (0, 0);
     }
 
-    /// Bundle `index` of `N` words; the token stands for the right to have such words.
+    /// Bundle `index` of `N` words. The token proves that the instructions for these words exist.
     ///
     /// # Panics
-    /// If the tile has no such bundle.
+    /// If the tile has no bundle with this index.
     #[inline(always)]
     pub fn bundle<W: Register, const N: usize>(&self, _isa: W::Isa, index: usize) -> &[W; N] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
@@ -72,19 +78,19 @@ impl Tile {
         unsafe { &*bytes.as_ptr().cast() }
     }
 
-    /// Bundle `index` of `N` words, to be changed.
+    /// Bundle `index` of `N` words, mutable.
     ///
     /// # Panics
-    /// If the tile has no such bundle.
+    /// If the tile has no bundle with this index.
     #[inline(always)]
     pub fn bundle_mut<W: Register, const N: usize>(&mut self, isa: W::Isa, index: usize) -> &mut [W; N] {
         &mut self.bundles_mut(isa, index + 1)[index]
     }
 
-    /// The first `count` bundles of `N` words, to be changed.
+    /// The first `count` bundles of `N` words, mutable.
     ///
     /// # Panics
-    /// If the tile has fewer.
+    /// If the tile has fewer bundles.
     #[inline(always)]
     pub fn bundles_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, count: usize) -> &mut [[W; N]] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
@@ -114,9 +120,9 @@ impl fmt::Debug for Tile {
     }
 }
 
-/// Overwrites secret bytes with zeros, so that it is not optimised away.
+/// Overwrites secret bytes with zeros, in a way that the compiler cannot optimise away.
 ///
-/// `Zeroize` would write byte by byte: for a tile, as long as a short run takes to encrypt it.
+/// `Zeroize` would write byte by byte. For a tile this takes as long as a short run takes to encrypt it.
 #[inline(always)]
 pub fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
@@ -131,14 +137,15 @@ const DEEP_STACK_BYTES: usize = 96 * 1024;
 
 /// Overwrites the stack below the caller, then clears the registers.
 ///
-/// Functions that have returned leave round keys in both: what they moved, and what they had no register for.
+/// Functions that have returned leave round keys in both: copies on the stack, and values for which they had
+/// no register.
 #[inline(never)]
 pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);
     clear_registers();
 }
 
-/// The same after functions that worked on tiles.
+/// [`wipe_stack`] with more bytes, for use after functions that worked on tiles.
 #[inline(never)]
 pub fn wipe_deep_stack() {
     wipe(&mut [0; DEEP_STACK_BYTES]);

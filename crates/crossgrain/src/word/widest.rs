@@ -1,19 +1,21 @@
-//! Work on the widest registers that are allowed and there.
+//! Runs generic code on the widest registers that the CPU has and the cap allows.
 
 use super::{Features, Isa, Kernel, Lane32, Portable, Register, for_each_register};
 
-/// Work that is written once for registers of any width.
+/// Code for registers of any width, with its inputs as fields.
 pub trait Work: Sized {
-    /// What it gives back.
+    /// The result.
     type Output;
 
-    /// The work, as [`Kernel::run`]: implementations must be `#[inline(always)]`, with all that they call.
+    /// The code, as in [`Kernel::run`]. Implementations and all functions that they call must be
+    /// `#[inline(always)]`.
     fn run<W: Lane32>(self, isa: W::Isa) -> Self::Output;
 }
 
-/// Does the work on the widest registers that `features` allow and the CPU has, or on 32-bit integers.
+/// Runs `work` on the widest registers that `features` allow and the CPU has, or on 32-bit integers.
 ///
-/// It is never inlined: callers would contain a copy for each register, and callers wipe the stack below themselves.
+/// This function is never inlined. Otherwise each caller would contain a copy for each register. It also lets
+/// callers wipe the stack below themselves.
 #[inline(never)]
 pub fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
     for_each_register!(all_from_widest, W => {

@@ -1,7 +1,8 @@
-//! Boxes whose memory is overwritten before it is given back, all of it.
+//! Boxes and arrays whose whole memory is overwritten when they are dropped.
 //!
-//! A value that is made on the stack and moved into a box takes the gaps between its fields with it, and in these whatever lay
-//! on the stack before, such as parts of a key. To wipe the fields is therefore not enough.
+//! A value that is built on the stack and moved into a box is copied with the gaps between its fields. The
+//! gaps may contain older bytes of the stack, such as parts of a key. Wiping the fields is therefore not
+//! enough.
 
 use std::alloc::{Layout, dealloc};
 use std::fmt;
@@ -10,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::wipe;
 
-/// A box that is dropped as any other, after which its memory is zeros.
+/// A box that drops its value, overwrites the memory with zeros, and then frees it.
 pub(crate) struct Wiped<T: ?Sized>(ManuallyDrop<Box<T>>);
 
 impl<T: ?Sized> From<Box<T>> for Wiped<T> {
@@ -35,7 +36,8 @@ impl<T: ?Sized> DerefMut for Wiped<T> {
     }
 }
 
-/// Bytes that are overwritten at once when they are dropped. `Zeroizing` would do so byte by byte, which takes as long as a short message does.
+/// Bytes that are overwritten with zeros on drop, by a single fill. `Zeroizing` would write byte by byte,
+/// which takes as long as a short message.
 pub(crate) struct WipedBytes<const N: usize>(pub(crate) [u8; N]);
 
 impl<const N: usize> Deref for WipedBytes<N> {
@@ -61,11 +63,11 @@ impl<const N: usize> Drop for WipedBytes<N> {
     }
 }
 
-/// Empties a vector, and overwrites all its room.
+/// Empties a vector and overwrites its whole capacity with zeros.
 pub(crate) fn wipe_room<T>(values: &mut Vec<T>) {
     values.clear();
     let room = values.spare_capacity_mut();
-    // SAFETY: that is memory of the vector's in which there is no value.
+    // SAFETY: the spare capacity is memory of the vector that holds no value.
     unsafe { room.as_mut_ptr().write_bytes(0, room.len()) };
     zeroize::optimization_barrier(room);
 }
@@ -78,10 +80,10 @@ impl<T: ?Sized> fmt::Debug for Wiped<T> {
 
 impl<T: ?Sized> Drop for Wiped<T> {
     fn drop(&mut self) {
-        // SAFETY: this runs once, and nothing takes the box before.
+        // SAFETY: `drop` runs once, and nothing takes the box earlier.
         let value = Box::into_raw(unsafe { ManuallyDrop::take(&mut self.0) });
-        // SAFETY: the value came out of a box, is valid and no one else's. It is dropped once, then its memory is written to and
-        // given back by the layout that the box had; a box of no bytes has no memory.
+        // SAFETY: the value came from a box, so it is valid and exclusively owned. It is dropped once. Then
+        // its memory is written and freed with the layout of the box. A box of zero bytes has no memory.
         unsafe {
             let layout = Layout::for_value(&*value);
             let bytes = value.cast::<u8>();

@@ -1,14 +1,16 @@
 //! Clears the registers of x86-64 after work with a key.
 //!
-//! A kernel returns with round keys in registers. They stay there until other code needs the registers. A signal makes the
-//! operating system copy all registers to the stack, and a core dump contains them.
+//! A kernel returns with round keys in registers. They stay there until other code needs the registers. A
+//! signal makes the operating system copy all registers to the stack, and a core dump contains them.
 //!
-//! [`clear_registers`] clears every vector and mask register that the CPU has, whatever instructions the caller was
-//! allowed: `memcpy` of the C library chooses its registers by the CPU. It also clears the general registers that a function
-//! need not preserve. By the time it runs, the others hold values of its callers again.
+//! [`clear_registers`] clears every vector and mask register that the CPU has, whatever instructions the
+//! caller was allowed: `memcpy` of the C library chooses its registers by the CPU. It also clears the general
+//! registers that a function need not preserve. The other general registers hold values of its callers again
+//! by the time it runs.
 //!
-//! An instruction of AVX or AVX-512 that writes 128 bits clears the rest of the register. XOR of a register with itself
-//! executes at no cost beyond its place in the instruction stream. `vzeroall` takes longer (docs/mistakes.md).
+//! An instruction of AVX or AVX-512 that writes 128 bits clears the rest of the register. XOR of a register
+//! with itself executes at no cost beyond its place in the instruction stream. `vzeroall` takes longer
+//! (docs/mistakes.md).
 
 use std::arch::{asm, is_x86_feature_detected};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -21,7 +23,7 @@ const AVX512: u8 = 3;
 /// The widest registers that the CPU has.
 static WIDEST: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Finds out what the CPU has.
+/// Detects the widest registers and caches the result.
 #[cold]
 fn detect_widest() -> u8 {
     let widest = match (is_x86_feature_detected!("avx512bw"), is_x86_feature_detected!("avx")) {
@@ -33,14 +35,14 @@ fn detect_widest() -> u8 {
     widest
 }
 
-/// An instruction with two sources on each register and itself.
+/// An instruction with a destination and two sources, all the same register, for each register.
 macro_rules! each_cleared {
     ($instruction:literal, $($register:literal)*) => {
         concat!($($instruction, " ", $register, ", ", $register, ", ", $register, "\n"),*)
     };
 }
 
-/// The same with one source, which is also the destination.
+/// The same for instructions with one source, which is also the destination.
 macro_rules! each_xored {
     ($instruction:literal, $($register:literal)*) => {
         concat!($($instruction, " ", $register, ", ", $register, "\n"),*)

@@ -1,20 +1,20 @@
-//! The registers of x86-64, by what they can do. This is the only list of them.
+//! The list of the registers of x86-64, by their capabilities. No other list exists.
 
-/// Runs an expression once for each register of this machine that can do what the first argument names. The expression knows the
-/// register as the type that the second argument names.
+/// Runs an expression once for each register of this machine in the list that the first argument names. The
+/// second argument is the name of the register's type in the expression.
 ///
 /// | name | registers | order |
 /// |---|---|---|
 /// | `all` | one for each width: [`Lane32`](super::Lane32) and [`ByteLanes`](super::ByteLanes) | narrowest first |
 /// | `all_from_widest` | the same | widest first |
-/// | `without_byte_tables` | of these, widths at which kernels do without [`ByteTables`](super::ByteTables) | narrowest first |
+/// | `without_byte_tables` | of these, widths at which kernels do not use [`ByteTables`](super::ByteTables) | narrowest first |
 /// | `widest_without_byte_tables` | the last of these | |
 /// | `aes` | [`AesLanes`](super::AesLanes) | narrowest first |
 /// | `aes_without_galois` | of these, widths at which a CPU may have AES rounds and no [`GaloisBytes`](super::GaloisBytes) | narrowest first |
 /// | `one_block` | `AesLanes` of one block | |
 /// | `carryless_from_widest` | [`CarrylessLanes`](super::CarrylessLanes) | widest first |
-/// | `galois_of_16` | [`GaloisBytes`](super::GaloisBytes) of which the CPU has 16 | |
-/// | `galois_of_32` | [`GaloisBytes`](super::GaloisBytes) of which it has 32 | |
+/// | `galois_of_16` | [`GaloisBytes`](super::GaloisBytes), 16 registers | |
+/// | `galois_of_32` | [`GaloisBytes`](super::GaloisBytes), 32 registers | |
 /// | `byte_tables` | [`ByteTables`](super::ByteTables) | |
 /// | `byte_tables_and_galois` | `ByteTables` and `GaloisBytes` | |
 /// | `bit_matrices` | [`BitMatrices`](super::BitMatrices) | |

@@ -1,8 +1,10 @@
-//! The vector registers of x86-64: 128, 256 and 512 bits, with and without AES and GFNI.
+//! The vector registers of x86-64: 128, 256 and 512 bits, each with several sets of further instructions.
 //!
-//! `raw` names what the intrinsics do, once a width, unsafely. `Vector<R, I>` is a raw register
-//! together with the token type that vouches for it; it is what kernels see, and safe.
-//! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
+//! `raw` has the intrinsics of each width as unsafe methods. [`Vector<R, I>`](Vector) is a raw register with
+//! a token type `I`, and its methods are safe. Kernels use only `Vector`, through the traits of the parent
+//! module.
+//!
+//! Invariant: a `Vector<_, I>` is only made from a token `I`, and only `detect` makes tokens.
 
 mod clear;
 mod list;
@@ -36,38 +38,41 @@ use super::{
     Lanes, Register, Shift, Word, eight, gates,
 };
 
-/// Has what was written past the caches come before all that is written later.
+/// Orders streaming stores before all later stores.
 #[inline(always)]
 pub(crate) fn fence() {
     // SAFETY: every x86-64 has this instruction.
     unsafe { _mm_sfence() };
 }
 
-/// Asks for the line of bytes that byte `at` is in, which is needed soon. Past the end nothing comes of it.
+/// Prefetches the cache line of byte `at`, which is needed soon. `at` may be beyond the end.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
-    // SAFETY: every x86-64 has this instruction, and it reads nothing that the program could see.
+    // SAFETY: every x86-64 has this instruction. It has no effect that a program could observe.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast()) };
 }
 
-/// Asks for the line of bytes that byte `at` is in, which is needed later, into the second cache.
+/// Prefetches the cache line of byte `at` into the second-level cache, because it is needed later. `at` may
+/// be beyond the end.
 #[inline(always)]
 pub(crate) fn prefetch_for_later(bytes: &[u8], at: usize) {
     // SAFETY: as above.
     unsafe { _mm_prefetch::<_MM_HINT_T1>(bytes.as_ptr().wrapping_add(at).cast()) };
 }
 
-/// Asks for the line of bytes that byte `at` is in, to write it soon. Past the end nothing comes of it.
+/// Prefetches the cache line of byte `at` to write it soon. `at` may be beyond the end.
 #[inline(always)]
 #[allow(clippy::pointers_in_nomem_asm_block, reason = "a hint: no byte is read or written")]
 pub fn prefetch_to_write(bytes: &mut [u8], at: usize) {
     let byte = bytes.as_mut_ptr().wrapping_add(at);
-    // By name, since `_mm_prefetch` asks for a line to read where the compiler is not told that the CPU knows more.
-    // SAFETY: it changes nothing that the program could see; an x86-64 that does not know it does nothing.
+    // Assembly, because `_mm_prefetch` prefetches for reading unless the compiler is built to assume a newer
+    // CPU.
+    // SAFETY: it has no effect that a program could observe. An x86-64 CPU without this instruction ignores
+    // it.
     unsafe { asm!("prefetchw [{}]", in(reg) byte, options(nomem, nostack, preserves_flags)) };
 }
 
-/// A register whose instructions the token type `I` vouches for.
+/// A register whose instructions the token type `I` guarantees.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 #[allow(private_bounds, reason = "only the aliases below are to be used")]
@@ -157,7 +162,7 @@ impl<R: Raw, I: Isa> Word for Vector<R, I> {
     }
 }
 
-// SAFETY: a transparent wrapper of a register of `R::BITS` bits; every way to make one takes the token.
+// SAFETY: a transparent wrapper of a register of `R::BITS` bits. Every constructor takes the token.
 unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     type Isa = I;
 
@@ -167,14 +172,14 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
 
     #[inline(always)]
     fn splat(_isa: I, pattern: u64) -> Self {
-        // SAFETY: the token is there.
+        // SAFETY: the caller has the token.
         Self(unsafe { R::splat(pattern) }, PhantomData)
     }
 
     #[inline(always)]
     fn load(_isa: I, bytes: &[u8]) -> Self {
         assert!(bytes.len() == Self::BYTES);
-        // SAFETY: the token is there, and the slice is as long as the register.
+        // SAFETY: the caller has the token, and the slice is as long as the register.
         Self(unsafe { R::load(bytes.as_ptr()) }, PhantomData)
     }
 
@@ -210,7 +215,7 @@ impl<R: Raw, I: Isa> Shift for Vector<R, I> {
 impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
     #[inline(always)]
     fn splat_lanes(_isa: I, lane: u32) -> Self {
-        // SAFETY: the token is there.
+        // SAFETY: the caller has the token.
         Self(unsafe { R::splat_u32(lane) }, PhantomData)
     }
 
@@ -296,7 +301,7 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
         for lane in bytes[..Self::BYTES].as_chunks_mut::<4>().0 {
             *lane = u32::from_le_bytes(*lane).look_up_public(table).to_le_bytes();
         }
-        // SAFETY: a value of this type exists, so its instructions do, and so many bytes are there.
+        // SAFETY: a value of this type exists, so its instructions do. The array holds any register.
         Self(unsafe { R::load(bytes.as_ptr()) }, PhantomData)
     }
 
@@ -328,36 +333,36 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
 
     #[inline(always)]
     fn broadcast(_isa: I, lane: &[u8; 16]) -> Self {
-        // SAFETY: the token is there, and a lane is as long as a 128-bit register.
+        // SAFETY: the caller has the token, and a lane is as long as a 128-bit register.
         Self(unsafe { R::broadcast(_mm_loadu_si128(lane.as_ptr().cast())) }, PhantomData)
     }
 
     #[inline(always)]
     fn load_lanes(_isa: I, bytes: &[u8]) -> Self {
         assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        // SAFETY: the token is there, and so many lanes are in the slice.
+        // SAFETY: the caller has the token, and the slice has this number of lanes.
         Self(unsafe { R::load_lanes(bytes.as_ptr(), bytes.len() / 16) }, PhantomData)
     }
 
     #[inline(always)]
     fn store_lanes(self, bytes: &mut [u8]) {
         assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        // SAFETY: a value of this type exists, and so many lanes are in the slice.
+        // SAFETY: a value of this type exists, and the slice has this number of lanes.
         unsafe { self.0.store_lanes(bytes.as_mut_ptr(), bytes.len() / 16) }
     }
 
     #[inline(always)]
     fn load_part(isa: I, bytes: &[u8]) -> Self {
         assert!(bytes.len() <= Self::BYTES);
-        // A whole one comes from where it was just written without a detour, which a part does not.
+        // A full load can be forwarded from a recent store. A masked load cannot.
         if bytes.len() == Self::BYTES {
             return Self::load(isa, bytes);
         }
-        // No bytes may be where no memory is, and there a load under a mask takes the CPU hundreds of cycles.
+        // An empty slice may point to unmapped memory. There a masked load takes the CPU hundreds of cycles.
         if bytes.is_empty() {
             return Self::splat(isa, 0);
         }
-        // SAFETY: the token is there, and so many bytes are in the slice.
+        // SAFETY: the caller has the token, and the slice has this number of bytes.
         Self(unsafe { R::load_part(bytes.as_ptr(), bytes.len()) }, PhantomData)
     }
 
@@ -370,27 +375,27 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         if bytes.is_empty() {
             return;
         }
-        // SAFETY: a value of this type exists, and so many bytes are in the slice.
+        // SAFETY: a value of this type exists, and the slice has this number of bytes.
         unsafe { self.0.store_part(bytes.as_mut_ptr(), bytes.len()) }
     }
 
     #[inline(always)]
     fn first_bytes(self, len_bytes: usize) -> Self {
         assert!(len_bytes <= Self::BYTES);
-        // SAFETY: a value of this type exists, and it has so many bytes.
+        // SAFETY: a value of this type exists, and it has at least this number of bytes.
         Self(unsafe { self.0.first_bytes(len_bytes) }, PhantomData)
     }
 
     #[inline(always)]
     unsafe fn store_past_caches(self, bytes: &mut [u8]) {
         assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
-        // SAFETY: a value of this type exists, and the slice has its bytes, aligned.
+        // SAFETY: a value of this type exists, and the slice is as long as the register and aligned.
         unsafe { self.0.store_past_caches(bytes.as_mut_ptr()) }
     }
 
     #[inline(always)]
     fn load_lowest(_isa: I, lane: &[u8; 16]) -> Self {
-        // SAFETY: the token is there, and a lane is as long as a 128-bit register.
+        // SAFETY: the caller has the token, and a lane is as long as a 128-bit register.
         Self(unsafe { R::from_lowest_lane(_mm_loadu_si128(lane.as_ptr().cast())) }, PhantomData)
     }
 
@@ -408,7 +413,7 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
 
     #[inline(always)]
     fn byte_where_top_bit_is_clear(isa: I, byte: u8, selector: Self) -> Self {
-        // PSHUFB takes indices below 128 modulo 16, and all bytes are the same.
+        // PSHUFB takes indices below 128 modulo 16, and all bytes are equal.
         Self::splat(isa, eight(byte)).shuffle_bytes(selector)
     }
 
@@ -428,9 +433,10 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
 impl BitMatrices for GfniWord512 {
     #[inline(always)]
     fn transpose_8x8_reversed(self) -> Self {
-        // SAFETY: a value of this type exists, so AVX-512 and GFNI do. The instruction multiplies its
-        // first operand's bytes by the matrix in its second: with unit vectors as bytes (byte j =
-        // 1 << j) it reads the data's columns, last row first.
+        // SAFETY: a value of this type exists, so the CPU has AVX-512 and GFNI.
+        //
+        // The instruction multiplies the bytes of its first operand by the matrix in its second. With unit
+        // vectors as bytes (byte j = 1 << j) the products are the columns of the data, last row first.
         Self(
             unsafe {
                 let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
@@ -485,7 +491,7 @@ galois_bytes!(
     _mm512_gf2p8mul_epi8
 );
 
-/// Tokens whose CPUs have VBMI on registers of 512 bits.
+/// Tokens whose CPUs have VBMI on 512-bit registers.
 trait VbmiIsa: Isa {}
 impl VbmiIsa for Vbmi512 {}
 impl VbmiIsa for GfniVbmi512 {}
@@ -493,8 +499,10 @@ impl VbmiIsa for GfniVbmi512 {}
 impl<I: VbmiIsa> ByteTables for Vector<__m512i, I> {
     #[inline(always)]
     fn look_up(self, table: &[Self; 4]) -> Self {
-        // SAFETY: values of this type exist, so AVX-512 BW and VBMI do. Each permutation reads seven bits
-        // of an index in 128 bytes; the eighth chooses between the two.
+        // SAFETY: values of this type exist, so the CPU has AVX-512 BW and VBMI.
+        //
+        // Each permutation looks up the low seven bits of an index in 128 bytes. The eighth bit chooses
+        // between the two results.
         Self(
             unsafe {
                 let low = _mm512_permutex2var_epi8(table[0].0, self.0, table[1].0);

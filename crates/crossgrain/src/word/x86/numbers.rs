@@ -1,6 +1,8 @@
-//! Products of 64 bits and numbers with a point, in registers of each width.
+//! Wide products and floating-point arithmetic, on registers of each width.
 //!
-//! Needs: `std::arch`. Holds: as in `raw`; and the CPU rounds to the nearest and takes subnormal numbers as they are, as Rust has it.
+//! [`Numbers`] has one unsafe method for each operation. As in `raw`, the macro takes the intrinsics' names
+//! for each width. The CPU's rounding mode is to nearest and it does not flush subnormal numbers: Rust
+//! requires both.
 
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _CMP_EQ_OQ, _CMP_LT_OQ, _mm_add_pd, _mm_add_ps, _mm_castpd_si128,
@@ -18,15 +20,15 @@ use std::arch::x86_64::{
 use super::super::Arithmetic;
 use super::raw::Raw;
 
-/// What one register width can do with numbers. All of it needs that width's instructions.
+/// The numeric operations of one register width. All methods need the instructions of that width.
 pub(super) trait Numbers: Sized {
     /// The upper 32 bits of products of 32-bit lanes.
     unsafe fn multiply_high_u32(self, other: Self) -> Self;
-    /// On lanes of 32 bits.
+    /// An `f32` operation on 32-bit lanes.
     unsafe fn single(operation: Arithmetic, a: Self, b: Self) -> Self;
-    /// On lanes of 64 bits.
+    /// An `f64` operation on 64-bit lanes.
     unsafe fn double(operation: Arithmetic, a: Self, b: Self) -> Self;
-    /// The low and the high halves of 64-bit lanes, in the order that `interleave_u32` takes.
+    /// The low and the high halves of 64-bit lanes. It undoes `interleave_u32`.
     unsafe fn halves(a: Self, b: Self) -> (Self, Self);
 }
 
@@ -35,7 +37,7 @@ macro_rules! numbers {
      single $to_ps:ident $of_ps:ident $add_ps:ident $mul_ps:ident $div_ps:ident $sqrt_ps:ident,
      double $to_pd:ident $of_pd:ident $add_pd:ident $mul_pd:ident $div_pd:ident $sqrt_pd:ident,
      compare |$x:ident, $y:ident| $less_ps:expr, $equal_ps:expr, $less_pd:expr, $equal_pd:expr) => {
-        // Every method: the caller has the instructions of this width.
+        // Every method: the caller guarantees the instructions of this width.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         impl Numbers for $Raw {
             #[inline(always)]

@@ -1,8 +1,11 @@
-//! What the intrinsics of each register width do, once a width, unsafely.
+//! One unsafe trait for the intrinsics of all register widths.
 //!
-//! What is one intrinsic in every width is a row of names; the rest is written out, width by width.
-//! Needs: `std::arch`. Holds: everything here is `#[inline(always)]`, since a function without the caller's instructions
-//! would be called through memory; so no closures.
+//! [`Raw`] has a method for each operation. The macro `raw!` implements it for `__m128i`, `__m256i` and
+//! `__m512i`. If an operation is one intrinsic at every width, the macro takes its name. Otherwise the body
+//! is written out for each width.
+//!
+//! Everything here is `#[inline(always)]`. A call to a function without the caller's instructions would pass
+//! registers through memory. Closures are avoided for the same reason.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -38,7 +41,7 @@ use super::numbers::Numbers;
 use crate::word::ones_then_zeros;
 use crate::word::wipe;
 
-/// What one register width can do. All of it needs that width's instructions.
+/// The operations of one register width. All methods need the instructions of that width.
 pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     const BITS: usize;
 
@@ -47,7 +50,8 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     unsafe fn splat(pattern: u64) -> Self;
     unsafe fn load(bytes: *const u8) -> Self;
     unsafe fn store(self, bytes: *mut u8);
-    /// Writes past the caches, to a multiple of its length. Whoever does so fences before the place is touched again.
+    /// A streaming store to an address that is a multiple of the register's length. A fence must follow
+    /// before these bytes are accessed again.
     unsafe fn store_past_caches(self, bytes: *mut u8);
     unsafe fn shift_right(self, count: u32) -> Self;
     unsafe fn shift_left(self, count: u32) -> Self;
@@ -68,28 +72,30 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     unsafe fn aes_dec(self, key: Self) -> Self;
     unsafe fn aes_dec_last(self, key: Self) -> Self;
     unsafe fn multiply_u32(self, other: Self) -> Self;
-    /// A bit for each byte that is zero.
+    /// Bit i is set if byte i is zero.
     unsafe fn zero_bytes(self) -> u64;
-    /// A bit for each 32-bit lane that is zero.
+    /// Bit i is set if 32-bit lane i is zero.
     unsafe fn zero_u32(self) -> u64;
-    /// Every 128-bit lane moved up by one, the last of `before` in front.
+    /// Moves each 128-bit lane up by one lane. The last lane of `before` becomes the first.
     unsafe fn preceded_by(self, before: Self) -> Self;
-    /// The even 128-bit lanes of `a`, then those of `b`; and the odd ones.
+    /// The even 128-bit lanes of `a`, then those of `b`. The second result has the odd lanes.
     unsafe fn unzip_lanes(a: Self, b: Self) -> (Self, Self);
-    /// Reads `lanes` lanes of 128 bits and no byte more.
+    /// Reads `lanes` 128-bit lanes and no further byte.
     unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
-    /// Writes `lanes` lanes of 128 bits and no byte more.
+    /// Writes `lanes` 128-bit lanes and no further byte.
     unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
     /// The lowest 128 bits.
     unsafe fn lowest_lane(self) -> __m128i;
-    /// The lowest 128 bits, and zeros.
+    /// A register with `lane` as its lowest 128 bits and zeros above.
     unsafe fn from_lowest_lane(lane: __m128i) -> Self;
 
-    /// Reads `len_bytes` bytes, less than a register's, and no byte more, with zeros behind them.
+    /// Reads `len_bytes` bytes and no further byte. The others are zero. `len_bytes` is less than the
+    /// register's length.
     #[inline(always)]
     unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
         let mut copy = [0; 64];
-        // SAFETY: the caller has so many bytes there, less than a register's, and the instructions of this width.
+        // SAFETY: the caller guarantees `len_bytes` readable bytes, fewer than a register has, and the
+        // instructions of this width.
         unsafe {
             ptr::copy_nonoverlapping(bytes, copy.as_mut_ptr(), len_bytes);
             let word = Self::load(copy.as_ptr());
@@ -97,47 +103,51 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
             word
         }
     }
-    /// Writes the first `len_bytes` bytes, less than a register's, and no byte more.
+    /// Writes the first `len_bytes` bytes and no further byte. `len_bytes` is less than the register's
+    /// length.
     #[inline(always)]
     unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize) {
         let mut copy = [0; 64];
-        // SAFETY: the caller has room for so many bytes there, less than a register's, and the instructions of this width.
+        // SAFETY: the caller guarantees `len_bytes` writable bytes, fewer than a register has, and the
+        // instructions of this width.
         unsafe {
             self.store(copy.as_mut_ptr());
             ptr::copy_nonoverlapping(copy.as_ptr(), bytes, len_bytes);
             wipe(&mut copy);
         }
     }
-    /// The first `len_bytes` bytes, no more than a register's, with zeros behind them.
+    /// The first `len_bytes` bytes, at most the register's length, followed by zeros.
     #[inline(always)]
     unsafe fn first_bytes(self, len_bytes: usize) -> Self {
-        // SAFETY: the caller has the instructions of this width; a register begins with so many ones at this place.
+        // SAFETY: the caller guarantees the instructions of this width. From this offset on the table has
+        // `len_bytes` ones, then zeros, for the length of a register.
         unsafe { self.and(Self::load(ONES_THEN_ZEROS.as_ptr().add(64 - len_bytes))) }
     }
 
-    /// The same, in a register by then: the compiler leaves what makes and takes such values in the order of the program.
+    /// The same value, in a register at this point. The compiler keeps the instructions that compute and use
+    /// it in program order.
     #[inline(always)]
     unsafe fn settled(self) -> Self {
         self
     }
 
-    // What only the widest registers have an instruction for.
+    // Operations for which only 512-bit registers have an instruction.
 
-    /// Whether there is a gate of three inputs.
+    /// Whether a three-input gate is one instruction.
     const HAS_TERNARY: bool = Self::BITS == 512;
 
-    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
+    /// A three-input gate if the CPU has it: bit 4·a + 2·b + c of `TABLE`.
     #[inline(always)]
     unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
         None
     }
-    /// The bits of `one` where `self` is set, else those of `zero`.
+    /// For each bit, that of `one` if the bit of `self` is set, else that of `zero`.
     #[inline(always)]
     unsafe fn select(self, one: Self, zero: Self) -> Self {
         // SAFETY: the caller has the instructions of this width.
         unsafe { zero.xor(self.and(one.xor(zero))) }
     }
-    /// 32-bit lanes rotated by 1 to 31 bits.
+    /// 32-bit lanes rotated left by `count` bits, 1 to 31.
     #[inline(always)]
     unsafe fn rotate_lanes_left(self, count: u32) -> Self {
         // SAFETY: the caller has the instructions of this width.
@@ -155,7 +165,8 @@ macro_rules! raw {
      aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
      carryless $carryless:ident,
      $(fn $name:ident $(<const $C:ident: i32>)? ($($in:tt)*) $(-> $out:ty)? $body:block)*) => {
-        // Every method: the caller has the instructions of this width (and AES, where named).
+        // Every method: the caller guarantees the instructions of this width, and the AES and carry-less
+        // instructions that a method uses.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
         impl Raw for $Raw {
@@ -378,29 +389,29 @@ raw!(
     fn settled(self) -> Self { settled(self) }
 );
 
-/// [`Raw::settled`] of the widest registers.
+/// [`Raw::settled`] of 512-bit registers.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn settled(mut word: __m512i) -> __m512i {
-    // SAFETY: there are no instructions; such blocks stay in their order.
+    // SAFETY: the assembly contains no instruction. The compiler keeps assembly blocks in order.
     unsafe { asm!("/* {} */", inout(zmm_reg) word, options(nomem, nostack, preserves_flags)) };
     word
 }
 
-/// 64 bytes of ones, and 64 of zeros.
+/// 64 bytes with all bits set, then 64 zeros.
 static ONES_THEN_ZEROS: [u8; 128] = ones_then_zeros();
 
 /// The mask of the first `len_bytes` bytes.
 ///
 /// # Safety
-/// The CPU has BMI2, as all that have AVX-512.
+/// The CPU must have BMI2. Every CPU with AVX-512 has it.
 #[inline(always)]
 unsafe fn first_bytes(len_bytes: usize) -> u64 {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees BMI2.
     unsafe { _bzhi_u64(u64::MAX, len_bytes as u32) }
 }
 
-/// The mask of the first `lanes` lanes of 128 bits.
+/// The mask of the first `lanes` 128-bit lanes, one bit for each 64 bits.
 #[inline(always)]
 const fn quadwords(lanes: usize) -> u8 {
     ((1_u32 << (2 * lanes)) - 1) as u8

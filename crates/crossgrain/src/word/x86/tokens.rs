@@ -1,7 +1,8 @@
-//! The token types of x86-64, and what the CPU says of itself.
+//! The token types of x86-64, and facts about the CPU from CPUID.
 //!
-//! A token's only maker asks the CPU, so holding one proves that its instructions exist; entering with it compiles a
-//! kernel for them. Needs: CPUID. Holds: what `enter` is compiled for is in the token's `NEEDS`.
+//! Only `detect` makes tokens, and it asks the CPU. A token therefore proves that its instructions exist.
+//! `enter` runs a kernel that is compiled for these instructions. The target features of `enter` must be the
+//! features in `NEEDS`.
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{__cpuid, __m512i, CpuidResult};
@@ -37,25 +38,27 @@ pub(in crate::word) fn detect_features() -> Features {
     found
 }
 
-/// What CPUID answers.
+/// The result of CPUID for `leaf`.
 fn ask(leaf: u32) -> CpuidResult {
-    // Newer compilers call it safe.
+    // Newer compilers declare it safe.
     #[allow(unused_unsafe)]
-    // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
+    // SAFETY: every x86-64 CPU has CPUID. Unknown leaves are harmless.
     unsafe {
         __cpuid(leaf)
     }
 }
 
-/// Whether memory that no cache holds is written fastest past the caches. Intel's CPUs fetch every line that a store
-/// misses; AMD's, Zen 4 and Zen 5, are slower so (docs/mistakes.md, "Streaming stores").
+/// Whether streaming stores are the fastest way to write memory that no cache holds. Intel's CPUs fetch every
+/// line that a store misses. On AMD's Zen 4 and Zen 5 streaming stores are slower (docs/mistakes.md,
+/// "Streaming stores").
 pub(crate) fn stores_best_past_caches() -> bool {
     static IS_INTEL: LazyLock<bool> = LazyLock::new(|| ask(0).ebx.to_le_bytes() == *b"Genu");
     *IS_INTEL
 }
 
-/// Whether the CPU computes on registers of 512 bits in one piece and shuffles them two at a time, as AMD's do from Zen 5 on: family 26.
-/// Zen 4 has them in halves; Intel's CPUs have one port for such shuffles.
+/// Whether the CPU executes 512-bit instructions in one piece and shuffles two registers at a time. AMD's
+/// CPUs do from Zen 5 on (family 26). Zen 4 executes them in halves. Intel's CPUs have one port for these
+/// shuffles.
 pub(crate) fn shuffles_whole_registers() -> bool {
     static DOES: LazyLock<bool> = LazyLock::new(|| {
         let version = ask(1).eax;
@@ -65,8 +68,8 @@ pub(crate) fn shuffles_whole_registers() -> bool {
     *DOES
 }
 
-/// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
-/// virtual machine cuts the brand down to the maker.
+/// The CPU's brand string, followed by its family, model and stepping in hex as CPUID packs them. Many
+/// virtual machines shorten the brand to the maker's name.
 pub(in crate::word) fn cpu_model() -> Option<String> {
     const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
     let last = ask(0x8000_0000).eax;
@@ -77,7 +80,7 @@ pub(in crate::word) fn cpu_model() -> Option<String> {
     Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
 }
 
-/// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.
+/// Defines a token. Only `detect` makes it; `enter` compiles a kernel for `$target_features`.
 macro_rules! isa {
     ($(#[$doc:meta])* $Isa:ident, $name:literal, $needs:expr, $enter:ident, $target_features:literal) => {
         $(#[$doc])*
@@ -85,7 +88,8 @@ macro_rules! isa {
         pub struct $Isa(());
 
         const _: () = {
-            // A method of the kernel: the compiler puts it beside the kernel, and compiles modules side by side.
+            // A method of the kernel, so that the compiler places it in the kernel's codegen unit. These
+            // units compile in parallel.
             trait Enter: Kernel {
                 /// # Safety
                 /// The CPU must have the features named.
@@ -121,11 +125,12 @@ macro_rules! isa {
     };
 }
 
-/// Makes the frame of the function that it is inlined into begin on a cache line.
+/// Aligns the stack frame of the calling function to a cache line.
 ///
-/// LLVM learns that a kernel spills wide registers when it is too late to align its frame. Spilled to wherever a
-/// caller's frame ends, words then straddle lines, and now and then a page: kernels took up to four times as
-/// long, in some processes and not in others. A local that wants the alignment is known in time.
+/// LLVM finds out too late that a kernel spills wide registers, and then it cannot align the frame. Spilled
+/// words straddle cache lines and sometimes pages, depending on where the caller's frame ends. Kernels took
+/// up to four times as long, in some processes and not in others. A local variable with this alignment makes
+/// the requirement known in time.
 #[inline(always)]
 fn align_frame() {
     black_box(&MaybeUninit::<__m512i>::uninit());
