@@ -4,8 +4,9 @@
 //! numbers differ only in their low bits, the offset is a table entry plus one block that is common to the
 //! run. The table depends only on the key and serves every such run.
 //!
-//! Layout: blocks in the cipher's byte order. Source: RFC 7253 §4.1 and §4.2. Invariant: masks are secret, so
-//! nothing branches on them.
+//! Layout: blocks in the cipher's byte order.
+//! Source: RFC 7253 §4.1 and §4.2.
+//! Invariant: masks are secret, so nothing branches on them.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! XOR of blocks: of two, and of a whole buffer, as in OCB's checksum.
 //!
-//! The widest available registers are used. Source: RFC 7253 §4.2, the checksum.
+//! The widest available registers are used.
+//! Source: RFC 7253 §4.2, the checksum.
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{Features, Isa, Kernel, Register, for_each_register};

@@ -7,8 +7,9 @@
 //! Registers of blocks shift by whole bytes and reduce the overflow with carry-less products. Bit shifts
 //! would compete with AES rounds for an execution port.
 //!
-//! Layout: a tweak is a little-endian 128-bit integer; bit i is the coefficient of xⁱ. Source: IEEE 1619-2007
-//! §5.2. Invariant: tweaks are secret, so nothing branches on them.
+//! Layout: a tweak is a little-endian 128-bit integer; bit i is the coefficient of xⁱ.
+//! Source: IEEE 1619-2007 §5.2.
+//! Invariant: tweaks are secret, so nothing branches on them.
 
 use std::fmt;
 

@@ -9,8 +9,9 @@
 //! (`BitKeys::folded`). Single steps add it, because a plan may continue with a part in another
 //! representation.
 //!
-//! Layout: `Repr::Bitsliced`. Needs any `Register`. Source: FIPS 197; Biham, "A fast new DES implementation
-//! in software" (1997).
+//! Layout: `Repr::Bitsliced`.
+//! Needs any `Register`.
+//! Source: FIPS 197; Biham, "A fast new DES implementation in software" (1997).
 
 use std::fmt;
 

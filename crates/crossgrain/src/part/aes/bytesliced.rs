@@ -4,7 +4,9 @@
 //! steps and rounds that the planner may choose, and the rounds of CTR after `head`. Whole-cipher kernels are
 //! generated from the cipher's description (`part::described`).
 //!
-//! Layout: `Repr::Bytesliced`. Needs `ByteLanes` and a `Way`, the form of substitution. Source: FIPS 197.
+//! Layout: `Repr::Bytesliced`.
+//! Needs `ByteLanes` and a `Way`, the form of substitution.
+//! Source: FIPS 197.
 //! Invariant: a `Way` may omit constants of the S-box. Whole ciphers fold them into round keys; single steps
 //! add them.
 

@@ -1,6 +1,7 @@
 //! Serial modes with AES instructions: one chain per lane, eight registers in flight.
 //!
-//! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`. Needs `AesLanes`.
+//! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
+//! Needs `AesLanes`.
 
 use std::hint::black_box;
 

@@ -14,8 +14,8 @@
 //! Both are computed bit-sliced in 64-bit integers, whatever the representation: 256 counters or 64 groups at
 //! a time. The table is read in counter order, so no lookup depends on a secret.
 //!
-//! Source: as in `walk`, applied to slices. Invariant: S-boxes are computed without their constant 0x63.
-//! Round key 2 includes it (`BitKeys::folded`).
+//! Source: as in `walk`, applied to slices.
+//! Invariant: S-boxes are computed without their constant 0x63. Round key 2 includes it (`BitKeys::folded`).
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

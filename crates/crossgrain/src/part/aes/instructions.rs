@@ -3,8 +3,9 @@
 //! An AES instruction takes three to five cycles, and one or two start per cycle. Eight independent registers
 //! keep the unit busy.
 //!
-//! Layout: `Repr::Blocks`, with one, two or four blocks per register (AES-NI, VAES-256, VAES-512). Needs
-//! `AesLanes`. Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
+//! Layout: `Repr::Blocks`, with one, two or four blocks per register (AES-NI, VAES-256, VAES-512).
+//! Needs `AesLanes`.
+//! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
 //! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes. Nothing past
 //! the end is read or written.
 

@@ -4,8 +4,10 @@
 //! SubWord of all four. The words of a round key are transposed into four blocks, the form that AES
 //! instructions take.
 //!
-//! Needs `AesLanes`. Source: FIPS 197 §5.2; SubWord by the last-round instruction is from Gueron's white
-//! paper on the AES instructions. Invariant: no table and no branch on a key.
+//! Needs `AesLanes`.
+//! Source: FIPS 197 §5.2; SubWord by the last-round instruction is from Gueron's white paper on the AES
+//! instructions.
+//! Invariant: no table and no branch on a key.
 
 use crate::block::Block;
 use crate::word::{AesLanes, Lane32, each, unrolled};

@@ -1,6 +1,7 @@
 //! OCB with AES instructions: blocks, their masks and the plaintext checksum in one pass over a message.
 //!
-//! Layout and requirements: as in `instructions`. Source: RFC 7253 §4.2 and §4.3.
+//! Layout and requirements: as in `instructions`.
+//! Source: RFC 7253 §4.2 and §4.3.
 
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;

@@ -6,7 +6,8 @@
 //! holds consecutive blocks of one message, so nothing has to be gathered. If no message is longer than a
 //! block, a register holds one block of each.
 //!
-//! Needs `AesLanes`. Source: `lane_schedule`; FIPS 197 §5.1, and §5.3.5 for the equivalent inverse cipher.
+//! Needs `AesLanes`.
+//! Source: `lane_schedule`; FIPS 197 §5.1, and §5.3.5 for the equivalent inverse cipher.
 //! Invariants: a message's block is read before it is replaced. Round keys are in memory that `exec` wipes.
 
 use std::fmt;

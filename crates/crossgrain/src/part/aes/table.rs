@@ -1,7 +1,9 @@
 //! AES on bytes, with table lookups.
 //!
-//! Layout: `Repr::Blocks`, any number of blocks. Needs no special instructions. Source: FIPS 197; the
-//! T-tables of the Rijndael submission §5.2.1, which combine SubBytes and MixColumns in one lookup per byte.
+//! Layout: `Repr::Blocks`, any number of blocks.
+//! Needs no special instructions.
+//! Source: FIPS 197; the T-tables of the Rijndael submission §5.2.1, which combine SubBytes and MixColumns in
+//! one lookup per byte.
 //!
 //! The tables are read at secret places, so **SubBytes and the T-table cipher leak through the cache** and
 //! are recorded as leaking. The other three steps leak nothing.

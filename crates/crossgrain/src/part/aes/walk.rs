@@ -10,10 +10,12 @@
 //!
 //! The table is read at public places, in order: constant-time.
 //!
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs `AesLanes`. Source: the caching of Park and Lee,
-//! "FACE: fast AES CTR mode encryption" (2018), here for registers of several blocks. Invariant: the table
-//! sets twelve bytes of its state to zero, and `rest` four. SubBytes maps each to `S(0) = 0x63`. After
-//! MixColumns these add up to 0x63 in every byte, and the table includes the correction.
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: the caching of Park and Lee, "FACE: fast AES CTR mode encryption" (2018), here for registers of
+//! several blocks.
+//! Invariant: the table sets twelve bytes of its state to zero, and `rest` four. SubBytes maps each to `S(0)
+//! = 0x63`. After MixColumns these add up to 0x63 in every byte, and the table includes the correction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +32,8 @@ use crate::part::ghash::Ghash;
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 
-/// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks, and
-/// it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.
+/// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.
+/// Using it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
 
 /// Calls with fewer blocks do not use the table. Threads share it, so each use takes and releases a lock and

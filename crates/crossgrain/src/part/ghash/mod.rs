@@ -13,7 +13,8 @@
 //!
 //! Layout: one block per 128-bit lane. GHASH blocks have their bytes reversed, so that bits are in the order
 //! in which the instruction multiplies. Lanes always compute POLYVAL: GHASH is the POLYVAL of the reversed
-//! blocks under the reversed key times x. Needs `CarrylessLanes`; without it, integer products are used.
+//! blocks under the reversed key times x.
+//! Needs `CarrylessLanes`; without it, integer products are used.
 //!
 //! Source: SP 800-38D §6.4; RFC 8452, appendix A, for GHASH in terms of POLYVAL; Gueron and Kounavis, "Intel
 //! Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).

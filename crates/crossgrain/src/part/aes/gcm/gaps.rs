@@ -1,8 +1,9 @@
 //! Rounds with gaps between them, in which products are computed. The two use different execution ports.
 //!
 //! Products and states must be [`settled`](crate::word::AesLanes::settled) alternately. Otherwise the
-//! compiler moves all of one kind after all of the other. Source: Gopal et al., "Fast Cryptographic
-//! Computation on Intel Architecture Processors Via Function Stitching" (2010).
+//! compiler moves all of one kind after all of the other.
+//! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
+//! Stitching" (2010).
 
 use crate::part::aes::key::{Wide, WideKeys};
 

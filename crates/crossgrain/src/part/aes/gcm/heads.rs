@@ -11,9 +11,10 @@
 //! takes one addition instead of three and a round. The table is read at public places, in the order of
 //! counters, which begin with 1: constant-time.
 //!
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs `AesLanes`. Source: as in `walk`, whose tables cover
-//! two rounds but belong to one nonce. Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps
-//! it to 0, so it adds nothing.
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: as in `walk`, whose tables cover two rounds but belong to one nonce.
+//! Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps it to 0, so it adds nothing.
 
 use super::{With, halves, parts_of};
 use crate::block::{BLOCK_BYTES, Block};

@@ -15,7 +15,9 @@
 //!
 //! Round 1 comes from a table of the key (`heads`).
 //!
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs `AesLanes`. Source: SP 800-38D §7.1 and §7.2.
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: SP 800-38D §7.1 and §7.2.
 //! Invariant: branches depend only on public facts: lengths, and whether the tag is correct.
 
 mod bundles;
