@@ -132,8 +132,8 @@ pub(crate) const LINE_BYTES: usize = 64;
 
 /// The next `STEPS` blocks of up to `LANES` messages: row `s` holds the blocks of step `s`.
 ///
-/// Messages whose lengths are multiples of a large power of two map to the same cache sets. If blocks were
-/// read one by one, the lines of these messages would evict each other between two steps.
+/// If blocks were read one by one, the lines of many messages of a round length would evict each other from
+/// the cache between two steps.
 #[repr(align(64))]
 pub(crate) struct Stage<const LANES: usize, const STEPS: usize>([[Block; LANES]; STEPS]);
 

@@ -18,9 +18,9 @@ use crate::word::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_l
 
 /// Steps per stage: four cache lines of every message.
 ///
-/// Messages whose length is a multiple of a large power of two map to the same few sets of the first-level
-/// cache, which hold only a line or two of each. With one line per stage, the lines that the CPU prefetches
-/// for one message are evicted by the others before their use. Twice as many steps gain nothing, and short
+/// Messages of a round length, such as 4096 bytes, map to the same few sets of the first-level cache. These
+/// hold only a line or two of each message. With one line per stage, the lines that the CPU prefetches for
+/// one message are evicted by the others before their use. Twice as many steps gain nothing, and short
 /// messages pay for clearing them.
 pub(super) const STEPS: usize = 16;
 

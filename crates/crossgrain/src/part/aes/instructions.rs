@@ -31,7 +31,7 @@ pub(super) const IN_FLIGHT: usize = 8;
 /// Blocks in the widest bundle: eight registers of four.
 pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
 
-/// The prefetch distance. Processing this many bytes takes about as long as a memory access.
+/// The prefetch distance. Memory answers within the time that this many bytes take to process.
 pub(super) const AHEAD_BYTES: usize = 4096;
 
 /// The whole cipher with AES instructions, for every mode.

@@ -2,7 +2,7 @@
 //!
 //! `key` expands a key once. Each representation derives its own form of the round keys from that.
 //!
-//! * `table`: tables, for whole blocks
+//! * `table`: table lookups on bytes
 //! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`
 //! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
 //!   blocks

@@ -163,8 +163,8 @@ fn product(a: u128, b: u128) -> u128 {
 
 /// The carry-less product, from integer products.
 ///
-/// Each factor is split into five parts of every fifth bit. In a product of two parts at most 13 ones are
-/// added at a place, and their carries do not reach the next used place, which is five bits higher.
+/// Each factor is split into five parts of every fifth bit. A product of two parts adds at most 13 ones at a
+/// place. Their carries do not reach the next used place, which is five bits higher.
 fn carryless(a: u64, b: u64) -> u128 {
     const FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
     let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);

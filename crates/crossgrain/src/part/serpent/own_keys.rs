@@ -25,7 +25,7 @@ use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::repr::word_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
 
-/// Records of at least this length fill bundles alone, four at a time (`examples/own_keys.rs`, Zen 5).
+/// Records of at least this length, four bundles, run alone (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: Lane32>() -> usize {
     4 * 4 * W::BYTES
 }

@@ -26,7 +26,7 @@ pub(super) struct End<'a, 'b, 'c, W: AesLanes> {
     pub(super) message: &'b mut AeadMessage<'c>,
 }
 
-/// The state before an end that does not stand alone.
+/// The state before an end that is not the whole message.
 pub(super) struct Before<'a, W: AesLanes> {
     pub(super) gaps: Gaps<'a>,
     /// The lane sums of GHASH over whole bundles, if there are any. When sealing, the last bundle is not
