@@ -1,12 +1,11 @@
 //! CTR that takes its first two rounds from a table in counter order.
 //!
-//! In round 1, the lowest counter byte b (the last or first of the block) mixes only with the other three of
-//! bytes 0, 5, 10 and
-//! 15. These are constant for 2⁴⁰ blocks in either byte order, so column 0 after round 1 is a function of b.
-//!     The other three columns depend on the bytes next to b and change once in 256 blocks. After its
-//!     SubBytes, round 2 is linear over columns. The state after round 2 is therefore `table[b] ⊕ rest`. The
-//!     table costs 256 blocks per key and nonce, and `rest` one block per 256. Of the ten rounds of AES-128,
-//!     eight remain.
+//! In round 1, column 0 depends only on bytes 0, 5, 10 and 15. One of them is the lowest counter byte b
+//! (the last or first of the block). The others are constant for 2⁴⁰ blocks in either byte order, so column
+//! 0 after round 1 is a function of b. The other three columns depend on the bytes next to b and change
+//! once in 256 blocks. After its SubBytes, round 2 is linear over columns. The state after round 2 is
+//! therefore `table[b] ⊕ rest`. The table costs 256 blocks per key and nonce, and `rest` one block per 256.
+//! Of the ten rounds of AES-128, eight remain.
 //!
 //! The table is read at public places, in order: constant-time.
 //!
@@ -14,8 +13,8 @@
 //! Needs `AesLanes`.
 //! Source: the caching of Park and Lee, "FACE: fast AES CTR mode encryption" (2018), here for registers of
 //! several blocks.
-//! Invariant: the table sets twelve bytes of its state to zero, and `rest` four. SubBytes maps each to `S(0)
-//! = 0x63`. After MixColumns these add up to 0x63 in every byte, and the table includes the correction.
+//! Invariant: the table sets twelve bytes of its state to zero, and `rest` four. SubBytes maps each to S(0),
+//! which is 0x63. After MixColumns these add up to 0x63 in every byte, and the table includes the correction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
