@@ -5,7 +5,7 @@
 //! 0 after round 1 is a function of b. The other three columns depend on the bytes next to b and change
 //! once in 256 blocks. After its SubBytes, round 2 is linear over columns. The state after round 2 is
 //! therefore `table[b] ⊕ rest`. The table costs 256 blocks per key and nonce, and `rest` one block per 256.
-//! Of the ten rounds of AES-128, eight remain.
+//! Eight of the ten rounds of AES-128 remain.
 //!
 //! The table is read at public places, in order: constant-time.
 //!
