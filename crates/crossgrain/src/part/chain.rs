@@ -1,8 +1,18 @@
-//! Chains of blocks, each of which needs the result of the one before it: CBC and CFB encryption, OFB, CMAC.
+//! Serial modes: CBC and CFB encryption, OFB, and CMAC, in which each block needs the previous result.
 //!
-//! One chain is serial, but many run side by side, one chain per lane. `Rule` says how a chain goes on, on registers of several
-//! chains as on single blocks.
-//! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
+//! One message (a chain) is serial, but many messages run side by side, one per lane. A [`Rule`] defines a
+//! step. With state `s` (the IV at first), input block `x`, output block `y` and cipher `E`:
+//!
+//! ```text
+//! CBC-MAC  s = E(s ⊕ x)
+//! CBC      s = E(s ⊕ x), y = s
+//! CFB      s = E(s) ⊕ x, y = s
+//! OFB      s = E(s), y = s ⊕ x
+//! ```
+//!
+//! Registers with several chains use the same rules as single blocks.
+//!
+//! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for CMAC.
 
 use std::fmt;
 
@@ -10,7 +20,7 @@ use super::sum::sum;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
-/// A chain that replaces its blocks.
+/// A chain with output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// CBC encryption.
@@ -21,19 +31,20 @@ pub enum Link {
     Ofb,
 }
 
-/// How a chain goes on.
+/// The step of a chain.
 ///
-/// A value, not a type: kernels ask for it before and after the cipher, so that the cipher's long text stands once in them.
+/// This is a value and not a type parameter: kernels branch on it before and after the cipher, so the long
+/// code of the cipher occurs only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// CBC-MAC: as CBC encryption, and nothing is written.
+    /// CBC-MAC: like CBC encryption, but without output.
     Absorb,
-    /// What a link says.
+    /// A mode that replaces its blocks.
     Replace(Link),
 }
 
 impl Rule {
-    /// Whether the input is added to what goes into the cipher.
+    /// Whether the input is added to the state before the cipher.
     #[inline(always)]
     pub(crate) const fn adds_before(self) -> bool {
         matches!(self, Self::Absorb | Self::Replace(Link::Cbc))
@@ -46,11 +57,11 @@ impl Rule {
     }
 }
 
-/// A message that a chain goes along.
+/// A message on which a chain runs.
 pub struct Strand<'a> {
-    /// What the next block is chained to: the initialisation vector at first.
+    /// The block to which the next block is chained. It starts as the initialisation vector.
     pub state: Block,
-    /// What is left of the message, whole blocks.
+    /// The rest of the message, in whole blocks.
     pub data: Data<'a>,
 }
 
@@ -60,22 +71,22 @@ impl fmt::Debug for Strand<'_> {
     }
 }
 
-/// What a chain goes along. A value, not a type, for the same reason.
+/// The data of a chain. A value and not a type parameter, for the same reason as [`Rule`].
 #[derive(Debug)]
 pub enum Data<'a> {
-    /// Bytes of which nothing is written.
+    /// Input without output.
     Absorbed(&'a [u8]),
     /// Blocks that are replaced.
     Replaced(Buffers<'a>),
 }
 
 impl Data<'_> {
-    /// How much is left, in bytes.
+    /// The length of the rest in bytes.
     pub fn len_bytes(&self) -> usize {
         self.input().len()
     }
 
-    /// What is left.
+    /// The rest of the input.
     #[inline(always)]
     fn input(&self) -> &[u8] {
         match self {
@@ -84,7 +95,7 @@ impl Data<'_> {
         }
     }
 
-    /// Where the results of what is left go, as many bytes; nothing where none are kept.
+    /// The output for the rest: as long as the input, or empty if the chain has no output.
     #[inline(always)]
     fn output_mut(&mut self) -> &mut [u8] {
         match self {
@@ -93,7 +104,7 @@ impl Data<'_> {
         }
     }
 
-    /// Shows it beside others.
+    /// Adds these buffers to a group of messages that are processed side by side.
     #[inline(always)]
     pub(crate) fn show<'a, const N: usize>(&'a mut self, messages: &mut SideBySide<'a, N>) {
         match self {
@@ -102,10 +113,10 @@ impl Data<'_> {
         }
     }
 
-    /// Leaves `count_bytes` behind.
+    /// Skips `count_bytes`.
     ///
     /// # Panics
-    /// If that is more than there is.
+    /// If fewer bytes are left.
     pub fn advance(&mut self, count_bytes: usize) {
         match self {
             Self::Absorbed(bytes) => *bytes = &bytes[count_bytes..],
@@ -116,13 +127,13 @@ impl Data<'_> {
     }
 }
 
-/// Bytes in a cache line of the CPUs at hand; another length costs time only.
+/// Bytes in a cache line. On a CPU with other lines this only costs time.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// The next `STEPS` blocks of up to `LANES` messages, a row a step.
+/// The next `STEPS` blocks of up to `LANES` messages: row `s` holds the blocks of step `s`.
 ///
-/// Taken block by block, the lines of many messages of a round length would push each other out of the cache between
-/// two steps.
+/// If blocks were read one by one, the lines of many messages of a round length would evict each other from
+/// the cache between two steps.
 #[repr(align(64))]
 pub(crate) struct Stage<const LANES: usize, const STEPS: usize>([[Block; LANES]; STEPS]);
 
@@ -131,13 +142,13 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         Self([[[0; BLOCK_BYTES]; LANES]; STEPS])
     }
 
-    /// The blocks of a step, a lane each.
+    /// The blocks of one step, one per lane.
     #[inline(always)]
     pub(crate) const fn step(&mut self, step: usize) -> &mut [Block; LANES] {
         &mut self.0[step]
     }
 
-    /// Takes the first blocks of `input` into a lane, as many as there are steps.
+    /// Copies the first blocks of `input` into a lane, at most `STEPS`.
     #[inline(always)]
     pub(crate) fn fill(&mut self, lane: usize, input: &[u8]) {
         let input = input.as_chunks().0;
@@ -152,7 +163,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Gives the first blocks of a lane to `output`, as many as that takes.
+    /// Copies a lane's first blocks to `output`, at most as many as it holds.
     #[inline(always)]
     pub(crate) fn drain(&self, lane: usize, output: &mut [u8]) {
         let output = output.as_chunks_mut().0;
@@ -167,7 +178,8 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Takes four blocks of each of four messages into as many lanes of as many steps, from this lane and step on.
+    /// Stores a square: four blocks of each of four messages, into four lanes of four steps from this lane
+    /// and step on.
     #[inline(always)]
     pub(crate) fn fill_square<W: AesLanes>(&mut self, (lane, step): (usize, usize), blocks: [W; SQUARE]) {
         for (i, row) in transposed(blocks).into_iter().enumerate() {
@@ -175,7 +187,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// What such a square holds, a register a message.
+    /// Loads a square, one message per register.
     #[inline(always)]
     pub(crate) fn square<W: AesLanes>(&self, isa: W::Isa, (lane, step): (usize, usize)) -> [W; SQUARE] {
         let rows: [W; SQUARE] =
@@ -184,10 +196,10 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
     }
 }
 
-/// Blocks of a register of 512 bits: as many of these make a square.
+/// Rows and columns of a square: the number of blocks in a 512-bit register.
 pub(crate) const SQUARE: usize = 4;
 
-/// Block `i` of register `j` as block `j` of register `i`, in registers of so many blocks.
+/// Transposes a square: block `i` of register `j` becomes block `j` of register `i`.
 #[inline(always)]
 fn transposed<W: AesLanes>([a, b, c, d]: [W; SQUARE]) -> [W; SQUARE] {
     let ((a, b), (c, d)) = (W::unzip_blocks(a, b), W::unzip_blocks(c, d));
@@ -201,13 +213,13 @@ impl<const LANES: usize, const STEPS: usize> Drop for Stage<LANES, STEPS> {
     }
 }
 
-/// Chains that are run together by a cipher that takes blocks from memory: a tile's worth of states.
+/// Chains that run together on a cipher that reads blocks from memory: as many states as a tile holds.
 const SIDE_BY_SIDE: usize = TILE_BYTES / BLOCK_BYTES;
 
-/// Steps that are staged together: a cache line of every message, since there are so many.
+/// Steps that are staged together: one cache line of every message, because there are many messages.
 const STEPS: usize = LINE_BYTES / BLOCK_BYTES;
 
-/// Takes every chain `blocks` blocks further by a cipher on whole bundles of blocks, in place.
+/// Advances every chain by `blocks` blocks, with a cipher that works in place on whole bundles of blocks.
 pub(crate) fn by_blocks(
     rule: Rule,
     cipher: &mut dyn FnMut(Buffers<'_>),
@@ -243,7 +255,7 @@ pub(crate) fn by_blocks(
     }
 }
 
-/// One step of every chain; inputs are replaced by outputs.
+/// One step of every chain. Outputs replace inputs in `blocks`.
 fn step_by_blocks(
     rule: Rule,
     cipher: &mut dyn FnMut(Buffers<'_>),

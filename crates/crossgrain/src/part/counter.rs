@@ -1,12 +1,17 @@
-//! Counter blocks born in a representation: no input is read, nothing is transposed.
+//! Counter blocks, created directly in each representation. There is no input to read and nothing to
+//! transpose.
 //!
-//! Along the grain they are written down one after another. Across it: in a bundle of 2ᴸ blocks, block n
-//! counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so the low L bits are an addition of L
-//! one-bit adders; of the higher bits every lane sees one of two values, those of `first` and of
-//! `first + 2ᴸ`, by the carry. All of it is public.
-//! On 32-bit words only the lowest one counts, until it wraps; of bytes, the higher ones see the carry out of the lowest.
-//! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8. Generators of random numbers count
-//! little-endian: bit k in byte k/8. One text serves both, by where a bit stands.
+//! * `blocks`: counters are written one after another.
+//! * `bitsliced`: block n of a bundle of 2ᴸ blocks is `first + n`. Bit k of n is a constant word
+//!   (`repr::lane`). The low L bits are therefore an addition by L one-bit adders. The higher bits have only
+//!   two values in a bundle, those of `first` and of `first + 2ᴸ`. The carry of each lane selects one.
+//! * `vsliced`: only the lowest 32-bit word counts, until it wraps.
+//! * `bytesliced`: only the lowest byte counts, and the higher bytes see its carry.
+//!
+//! Counters are public, so branches on them leak nothing.
+//!
+//! Source: the counter of SP 800-38A B.1 is big-endian: bit k is in byte 15 − k/8. Random-number generators
+//! use little-endian counters: bit k is in byte k/8. The same code serves both through an index map.
 
 use std::fmt;
 
@@ -18,48 +23,50 @@ use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, ea
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;
 
-/// Which end of a block a counter's least significant byte stands at.
+/// Which end of a block holds the counter's least significant byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
-    /// The last byte, as SP 800-38A has it.
+    /// The last byte, as in SP 800-38A.
     Big,
     /// The first byte.
     Little,
 }
 
-/// A counter block: a value modulo 2¹²⁸, and how it is written down.
+/// A counter block: a value modulo 2¹²⁸ and its byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// The number.
+    /// The value.
     pub value: u128,
-    /// Where its bytes stand.
+    /// The byte order in the block.
     pub order: ByteOrder,
 }
 
 impl Counter {
-    /// A number written big-endian.
+    /// A counter that is written big-endian.
     pub const fn big_endian(value: u128) -> Self {
         Self { value, order: ByteOrder::Big }
     }
 
-    /// A number written little-endian.
+    /// A counter that is written little-endian.
     pub const fn little_endian(value: u128) -> Self {
         Self { value, order: ByteOrder::Little }
     }
 
-    /// The counter of the block `blocks` further on, wrapping at 2¹²⁸.
+    /// The counter `blocks` blocks later, wrapping at 2¹²⁸.
     #[must_use]
     #[inline(always)]
     pub const fn skip(self, blocks: u128) -> Self {
         Self { value: self.value.wrapping_add(blocks), ..self }
     }
 
-    /// Without its lowest bits.
+    /// The value shifted right by `bits`. Counters that differ only in their lowest `bits` bits give the same
+    /// result.
     pub(super) const fn without_low(self, bits: u32) -> Self {
         Self { value: self.value >> bits, ..self }
     }
 
-    /// Counters from this one on that share all but these lowest bits with it, itself one of them.
+    /// The number of counters, from this one on, that differ from it only in their lowest `bits` bits. It
+    /// counts itself.
     pub(super) const fn left_in_low(self, bits: u32) -> u64 {
         (1 << bits) - (self.value as u64 & ((1 << bits) - 1))
     }
@@ -75,7 +82,7 @@ impl Counter {
 }
 
 impl ByteOrder {
-    /// For each byte of a block, which byte of the number stands there.
+    /// For each byte of a block, the index of the value's byte there.
     #[inline(always)]
     pub(super) const fn places(self) -> Block {
         match self {
@@ -84,8 +91,7 @@ impl ByteOrder {
         }
     }
 
-    /// The bit of a block that is bit 0 of the number, without its bits within a byte: bit k of the number is bit
-    /// `k ^ mirror` of the block.
+    /// The index map of bits: bit k of the value is bit `k ^ mirror` of the block.
     #[inline(always)]
     const fn mirror(self) -> usize {
         match self {
@@ -95,15 +101,15 @@ impl ByteOrder {
     }
 }
 
-/// Counters to `bitsliced`.
+/// Counters in `bitsliced`.
 pub struct CounterToBits<W: Register> {
     isa: W::Isa,
-    /// Bit k of the number of the block in each lane, as bytes of a word.
+    /// Word k has bit k of the number of the block in each lane.
     numbers: [[u8; 64]; LANE_BITS_MAX],
 }
 
 impl<W: Register> CounterToBits<W> {
-    /// The source by these instructions.
+    /// The source for these instructions.
     pub fn new(isa: W::Isa) -> Self {
         let numbers = std::array::from_fn(|k| {
             let mut bytes = [0_u8; 64];
@@ -135,7 +141,7 @@ impl<W: Register> Counting for &CounterToBits<W> {
     }
 }
 
-/// Counters to `blocks`.
+/// Counters in `blocks`.
 #[derive(Debug)]
 pub struct CounterToBlocks;
 
@@ -155,15 +161,15 @@ impl Counting for CounterToBlocks {
     }
 }
 
-/// Counters to `vsliced`.
+/// Counters in `vsliced`.
 pub struct CounterToWords<W: Lane32> {
     isa: W::Isa,
-    /// The number of the block in each lane, as bytes of a word.
+    /// The number of the block in each 32-bit lane, as bytes of a word.
     numbers: [u8; 64],
 }
 
 impl<W: Lane32> CounterToWords<W> {
-    /// The source by these instructions.
+    /// The source for these instructions.
     pub fn new(isa: W::Isa) -> Self {
         let mut numbers = [0; 64];
         for block in 0..Self::BLOCKS {
@@ -172,17 +178,17 @@ impl<W: Lane32> CounterToWords<W> {
         Self { isa, numbers }
     }
 
-    /// Blocks in a bundle, and 32-bit lanes in a word.
+    /// Blocks in a bundle, which is also the number of 32-bit lanes in a word.
     const BLOCKS: usize = W::BITS / 32;
 
-    /// Where 32-bit word `word` of a block lies in a tile, in words of 32 bits.
+    /// The index of 32-bit word `word` of a block in a tile, in units of 32 bits.
     const fn place(block: usize, word: usize) -> usize {
         let (bundle, block) = (block / Self::BLOCKS, block % Self::BLOCKS);
         (4 * bundle + word) * Self::BLOCKS + word_lane(W::BITS, block) / 32
     }
 
-    /// The four words of `N` bundles of counters from `first` on, as long as the low 32 bits do not wrap: then three
-    /// words are the same in all of them.
+    /// The four words of `N` bundles of counters from `first` on. The low 32 bits must not wrap. Three words
+    /// are then the same in all bundles.
     #[inline(always)]
     pub(super) fn bundles<const N: usize>(&self, first: Counter) -> [[W; 4]; N] {
         let number = W::load(self.isa, &self.numbers[..W::BYTES]);
@@ -199,7 +205,7 @@ impl<W: Lane32> CounterToWords<W> {
     }
 }
 
-/// How many of `blocks` blocks from `first` on come before the low 32 bits of the counter wrap.
+/// The number of blocks, out of `blocks` from `first` on, before the low 32 bits of the counter wrap.
 pub(super) fn before_wrap(first: Counter, blocks: usize) -> usize {
     let left = (1 << 32) - u64::from(first.value as u32);
     usize::try_from(left).map_or(blocks, |left| left.min(blocks))
@@ -222,7 +228,7 @@ impl<W: Lane32> Counting for &CounterToWords<W> {
         self.isa.enter(CountWords { source: self, first, tile: &mut *tile, blocks });
         let wrap = before_wrap(first, blocks);
         if wrap < blocks {
-            // Once in 2³² blocks: what follows in the same bundle lacks the carry.
+            // Once in 2³² blocks: the blocks after the wrap in the same bundle need the carry.
             let words = tile.bytes_mut().as_chunks_mut::<4>().0;
             for block in wrap..wrap.next_multiple_of(CounterToWords::<W>::BLOCKS).min(blocks) {
                 let counter = first.skip(block as u128).block();
@@ -256,15 +262,15 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
     }
 }
 
-/// Counters to `bytesliced`.
+/// Counters in `bytesliced`.
 pub struct CounterToBytes<W: ByteLanes> {
     isa: W::Isa,
-    /// The number of the block in each lane, as bytes of a word.
+    /// The number of the block in each byte lane.
     numbers: [u8; 64],
 }
 
 impl<W: ByteLanes> CounterToBytes<W> {
-    /// The source by these instructions.
+    /// The source for these instructions.
     pub fn new(isa: W::Isa) -> Self {
         let parts = W::BYTES / 16;
         let mut numbers = [0; 64];
@@ -274,13 +280,14 @@ impl<W: ByteLanes> CounterToBytes<W> {
         Self { isa, numbers }
     }
 
-    /// The lowest bytes of a bundle of counters, the first of which is `first`.
+    /// The lowest bytes of a bundle of counters. The first counter has the lowest byte `first`.
     #[inline(always)]
     fn lowest(&self, first: u8) -> W {
         W::splat(self.isa, eight(first)).add_bytes(W::load(self.isa, &self.numbers[..W::BYTES]))
     }
 
-    /// The other bytes of a bundle of counters from `first` on. Of them lanes see two values: before a carry and after it.
+    /// The other bytes of a bundle of counters from `first` on. They have two values: before the carry and
+    /// after it.
     #[inline(always)]
     fn higher(&self, first: Counter) -> [W; BLOCK_BYTES] {
         let before = first.block();
@@ -288,7 +295,7 @@ impl<W: ByteLanes> CounterToBytes<W> {
         let left = 256 - usize::from(first.value as u8);
         if left < W::BYTES {
             let after = first.skip(left as u128).block();
-            // Numbers from `left` on have the top bit set then.
+            // For numbers from `left` on, the sum has its top bit set.
             let numbers = W::load(self.isa, &self.numbers[..W::BYTES]);
             let top = numbers.add_bytes(W::splat(self.isa, eight(128 - left as u8)));
             let is_before = W::byte_where_top_bit_is_clear(self.isa, 0xff, top);
@@ -341,7 +348,8 @@ impl<W: ByteLanes> Kernel for CountBytes<'_, W> {
         for bundle in 0..blocks / W::BYTES {
             let now = first.skip((bundle * W::BYTES) as u128);
             let low = now.value as u8;
-            // All others are those of the bundle before, if no carry came between them or comes within this one.
+            // The other bytes change only if a carry occurred since the last bundle or occurs within this
+            // one.
             if bundle > 0 && !(W::BYTES..=256 - W::BYTES).contains(&usize::from(low)) {
                 higher = source.higher(now);
             }
@@ -364,7 +372,7 @@ impl<W: Register> CounterToBits<W> {
         self.isa.enter(CountTile { source: self, first, tile, blocks });
     }
 
-    /// Bits 0 to L − 1 of `first + n` for the bundle's blocks n, and the carry out of them.
+    /// Bits 0 to L − 1 of `first + n` for the blocks n of the bundle, and the carry out of bit L − 1.
     #[inline(always)]
     fn low(&self, first: u128) -> ([W; LANE_BITS_MAX], W) {
         let zero = W::splat(self.isa, 0);
@@ -424,7 +432,7 @@ impl<W: Register> CounterToBits<W> {
     }
 }
 
-/// Bit k of a counter in every lane.
+/// Bit k of a counter, broadcast to every lane.
 #[inline(always)]
 fn spread<W: Register>(isa: W::Isa, counter: u128, k: usize) -> W {
     W::splat(isa, 0_u64.wrapping_sub((counter >> k) as u64 & 1))

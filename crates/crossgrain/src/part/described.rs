@@ -1,7 +1,8 @@
-//! Whole ciphers that are described once (`cipher`), on tiles.
+//! Whole ciphers on tiles, generated from the description of a cipher (`cipher`).
 //!
-//! Layout: `Repr::Bytesliced` or `Repr::Vsliced` by [`OnLanes`], `Repr::Bitsliced` by [`OnGates`].
-//! Holds: several bundles side by side may reach beyond the blocks asked for, whose places in the tile are then rubbish.
+//! Layout: `Repr::Bytesliced` or `Repr::Vsliced` for [`OnLanes`], `Repr::Bitsliced` for [`OnGates`]. A kernel
+//! works on `N` bundles side by side. These may extend past the requested blocks; the tile then holds
+//! meaningless data there.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,20 +17,21 @@ use crate::cipher::ways::Way;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
 use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
 
-/// What plans have to know of every family of such ciphers.
+/// The planner's entry for every family of described ciphers.
 pub(super) static PARTS: Parts = Parts {
     steps: |cipher| vec![(Part::whole(cipher.family()), 0)],
     runs: &[],
     expand: |key, _| super::Keys::new(Entry::of(key.cipher().family()).expand(key)),
 };
 
-/// A cipher of bytes, or of words, whose state is in lanes: `N` bundles side by side.
+/// A cipher of bytes or of words with its state in lanes, `N` bundles side by side.
 pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> {
     isa: W::Isa,
     direction: Direction,
     forms: Forms<W, Y>,
     keys: Zeroizing<Vec<K>>,
-    /// What the words of every block lack in the end, where no last key brings it: public constants.
+    /// Public constants to be added to the words of every block at the end. They remain from folding
+    /// constants into round keys, if no last round key can take them.
     lacks: [u32; 4],
     cipher: PhantomData<fn() -> C>,
 }
@@ -49,7 +51,8 @@ pub type BytesOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u64, N>;
 pub type WordsOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u32, N>;
 
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
-    /// The cipher in one direction, by the bytes of its round keys for that, or its last rounds; `None` if the way cannot do its S-boxes.
+    /// The cipher in one direction. `keys` are the bytes of its round keys for that direction, or of its last
+    /// rounds only. `None` if this form of substitution cannot compute the S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &[u8]) -> Option<Self> {
         let mut keys = Zeroizing::new(keys.to_vec());
         folded::on_bytes::<C>(&Forms::<W, Y>::lacks::<C>(), direction, &mut keys);
@@ -57,12 +60,13 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, 
         Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData, lacks: [0; 4] })
     }
 
-    /// The proof that its instructions are there.
+    /// The token that proves that the instructions exist.
     pub(super) const fn isa(&self) -> W::Isa {
         self.isa
     }
 
-    /// What becomes of bundles side by side, in a kernel. The direction is told again: where it is a constant, the other one is not compiled.
+    /// The results for bundles side by side, inside a kernel. `direction` is passed again: if it is a
+    /// constant, the code for the other direction is not compiled.
     #[inline(always)]
     pub(super) fn on_state(&self, direction: Direction, state: [[W; N]; 16]) -> [[W; N]; 16] {
         C::rounds(Lanes::<C, W, Y, N>::new(self.isa, &self.forms), direction, state, &self.keys)
@@ -70,7 +74,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, 
 }
 
 impl<C: OnWords, W: ByteLanes, Y: Way<W>, const N: usize> WordsOnLanes<C, W, Y, N> {
-    /// The cipher in one direction; `None` if the way cannot do its S-boxes.
+    /// The cipher in one direction; `None` if this form of substitution cannot compute the S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
         let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
         let mut keys = Zeroizing::new(words.collect::<Vec<_>>());
@@ -109,10 +113,11 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> TilePart for BytesOnLa
     }
 }
 
-/// A cipher of bytes in lanes whose passes go over all bundles of a tile, one pass after another.
+/// A cipher of bytes in lanes that runs each pass over all bundles of a tile before the next pass.
 ///
-/// A round waits for its own instructions, which other bundles' rounds fill. What they change is read from the tile and written to it: that takes fewer
-/// instructions than to keep so many bundles in registers and on the stack.
+/// A round waits for its own instructions, and the rounds of other bundles fill these gaps. A pass reads the
+/// words that it changes from the tile and writes them back. This takes fewer instructions than keeping that
+/// many bundles in registers and on the stack.
 pub struct InPasses<C, W: ByteLanes, Y: Way<W>>(BytesOnLanes<C, W, Y, 1>);
 
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>> InPasses<C, W, Y> {
@@ -128,7 +133,7 @@ impl<C, W: ByteLanes, Y: Way<W>> fmt::Debug for InPasses<C, W, Y> {
     }
 }
 
-/// Passes on the bundles of a tile.
+/// Passes over the bundles of a tile.
 struct OverTile<'a, C, W: ByteLanes, Y: Way<W>> {
     lanes: Lanes<'a, C, W, Y, 1>,
     bundles: &'a mut [[W; 16]],
@@ -140,7 +145,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Passes for OverTile<'_, C, W, Y> {
     fn pass<P: Pass>(&mut self) {
         let (keys, rest) = self.keys.split_at(P::KEYS);
         self.keys = rest;
-        // Of keys in a vector the compiler would not know that what is written to the tile leaves them as they are.
+        // A local copy: the compiler cannot know that stores to the tile leave keys in a vector unchanged.
         let keys = written_out!(i < 16 => if i < P::KEYS { keys[i] } else { 0 });
         for bundle in self.bundles.iter_mut() {
             let mut state = written_out!(i < 16 => [bundle[i]]);
@@ -184,7 +189,7 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
         let Self(&OnLanes { isa, direction, ref forms, ref keys, lacks, .. }, tile, blocks) = self;
         let lanes = Lanes::<C, W, Y, N>::new(isa, forms);
         for first in (0..(32 * blocks).div_ceil(W::BITS)).step_by(N) {
-            // Words of the state are big-endian numbers.
+            // The words of the state are big-endian numbers.
             let state = each!(i < 4 => each!(n < N => {
                 tile.bundle::<W, 4>(isa, first + n)[i].reverse_lane_bytes()
             }));
@@ -205,7 +210,7 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> TilePart for 
     }
 }
 
-/// A cipher whose state is in bits, with keys as `K`.
+/// A cipher with its state in bits, and keys of type `K`.
 pub struct OnGates<C, K: Clone + Default + zeroize::Zeroize> {
     gates: Gates,
     direction: Direction,
@@ -253,7 +258,7 @@ impl<C: OnBytes> TilePart for BytesOnGates<C> {
     }
 }
 
-/// Where bit `bit` of the big-endian number `word` of a block lies in a bit-sliced bundle.
+/// The index, in a bit-sliced bundle, of bit `bit` of the big-endian number `word` of a block.
 const fn place(word: usize, bit: usize) -> usize {
     8 * (4 * word + 3 - bit / 8) + bit % 8
 }

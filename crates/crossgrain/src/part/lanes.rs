@@ -1,10 +1,14 @@
-//! Chains side by side in registers: a chain a lane.
+//! Serial modes in registers: each message (a chain) occupies one lane.
 //!
-//! While the blocks of one stage are computed, those of the next are brought in and the results of the one before
-//! are taken out, some lanes a step, and those of the one after are asked for, so that the memory works while the
-//! cipher does. A lane costs twice as many stores as a stage has steps, and a CPU's queue of stores (64 on Zen 4) holds those of one
-//! lane: two in a row stop the cipher until they are written, so a cipher may run the second half among its rounds.
-//! Holds: a block is read before it is replaced, and each chain touches its own alone.
+//! Work is pipelined in stages of `STEPS` blocks of every message. While the cipher runs on stage n, each
+//! step also handles a few lanes: it stores their results of stage n − 1, loads their blocks of stage n + 1
+//! and prefetches those of stage n + 2. Memory and cipher thus work at the same time.
+//!
+//! A lane costs two stores per step of a stage. The store queue of a CPU (64 entries on Zen 4) holds the
+//! stores of one lane. Two lanes in succession would stall the cipher until the queue drains, so a cipher can
+//! run the second half of an exchange between its rounds.
+//!
+//! Invariants: a block is read before it is replaced, and each chain touches only its own buffers.
 
 use std::ops::Range;
 
@@ -12,36 +16,43 @@ use super::chain::{LINE_BYTES, Rule, SQUARE, Stage, Strand};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_later};
 
-/// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same few
-/// sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches
-/// ahead of one is pushed out by the others before it is asked for. Twice as many gain
-/// nothing, and short messages pay for clearing them.
+/// Steps per stage: four cache lines of every message.
+///
+/// Messages of a round length, such as 4096 bytes, map to the same few sets of the first-level cache. These
+/// hold only a line or two of each message. With one line per stage, the lines that the CPU prefetches for
+/// one message are evicted by the others before their use. Twice as many steps gain nothing, and short
+/// messages pay for clearing them.
 pub(super) const STEPS: usize = 16;
 
-/// The same of squares: one for each half of a step.
+/// Steps per stage if squares are moved. A stage then has one square for each half of a step.
 pub(super) const STEPS_BY_SQUARES: usize = 8;
 
-/// Stages from which on it pays that blocks are brought in and taken out by whole lines: a first stage goes to where a line begins.
+/// Messages of at least this many stages are loaded and stored by whole cache lines. The first stage is
+/// shortened so that the rest are line-aligned.
 const LONG: usize = 32;
 
-/// Messages whose next lines the CPU fetches from memory by itself, and in time, on Zen 4: of 16 it does, of 32 not.
+/// The number of messages up to which the hardware prefetcher of Zen 4 fetches the next lines in time: it
+/// does so for 16 messages, but not for 32.
 const FORESEEN: usize = 16;
 
-/// How far ahead the second cache is asked for lines, since the first waits for no more than 24 at once on Zen 4.
+/// The distance at which lines are prefetched into the second-level cache. On Zen 4 the first-level cache can
+/// wait for at most 24 lines at once.
 const LATER_BYTES: usize = 5 * STEPS * BLOCK_BYTES;
 
-/// A cipher on up to `LANES` blocks in registers. Its methods must be `#[inline(always)]`, as a kernel's.
+/// A cipher on up to `LANES` blocks in registers. Its methods must be `#[inline(always)]`, like those of a
+/// kernel.
 pub(super) trait Lanes<const LANES: usize> {
-    /// A block a lane.
+    /// One block per lane.
     type State: Copy;
 
-    /// Blocks into their lanes.
+    /// Loads blocks into their lanes.
     fn load(&self, blocks: &[Block; LANES]) -> Self::State;
 
-    /// Blocks out of their lanes.
+    /// Stores the lanes as blocks.
     fn store(&self, state: Self::State, blocks: &mut [Block; LANES]);
 
-    /// One step of every chain; inputs are replaced by outputs. Both halves of the exchange go beside it.
+    /// One step of every chain. Outputs replace inputs in `blocks`. The method also runs both halves of
+    /// `exchange`.
     fn advance<const STEPS: usize>(
         &self,
         rule: Rule,
@@ -51,7 +62,7 @@ pub(super) trait Lanes<const LANES: usize> {
     );
 }
 
-/// Takes no more than `LANES` chains `blocks` blocks further.
+/// Advances at most `LANES` chains by `blocks` blocks.
 pub(super) struct Chains<'a, 's, 'd, L, const LANES: usize, const STEPS: usize> {
     pub(super) lanes: L,
     pub(super) strands: &'a mut [&'s mut Strand<'d>],
@@ -111,14 +122,15 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
     }
 }
 
-/// Which bytes of messages are brought into a stage, and to where those in it are taken first.
+/// `into` is the byte range of each message that is loaded into a stage. `out` is the range that is stored
+/// from it first.
 struct Moves {
     out: Range<usize>,
     into: Range<usize>,
 }
 
 impl Moves {
-    /// Whether all steps of a stage are moved, or none.
+    /// Whether each range covers a whole stage; `out` may also be empty.
     #[inline(always)]
     fn are_whole<const STEPS: usize>(&self) -> bool {
         let bytes = STEPS * BLOCK_BYTES;
@@ -126,12 +138,12 @@ impl Moves {
     }
 }
 
-/// What step `step` does to a stage: its share of the lanes is emptied and filled, half of them at a time.
+/// The work of step `step` on the other stage: it stores and reloads its share of the lanes, in two halves.
 pub(super) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
     stage: &'a mut Stage<LANES, STEPS>,
     messages: &'a mut SideBySide<'d, LANES>,
     step: usize,
-    /// Lanes a step; none where squares are moved.
+    /// Lanes per step; 0 if squares are moved.
     share: usize,
     moves: &'a Moves,
 }
@@ -142,7 +154,7 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
         self.lanes(self.share());
     }
 
-    /// Either half, the first or the second.
+    /// The first half (0) or the second half (1).
     #[inline(always)]
     pub(super) fn half<W: AesLanes>(&mut self, isa: W::Isa, half: usize) {
         if const { W::BLOCKS == SQUARE && STEPS == STEPS_BY_SQUARES } && self.share == 0 {
@@ -178,7 +190,7 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
         }
     }
 
-    /// A register's worth of blocks of as many messages, which lie in a register's lanes for as many steps.
+    /// Moves one square: four blocks of each of four messages.
     #[inline(always)]
     fn square<W: AesLanes>(&mut self, isa: W::Isa, square: usize) {
         let place @ (lane, step) =
@@ -196,8 +208,9 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
     }
 }
 
-/// Asks for the lines of a message that hold these steps of the stage after one that begins `at` this byte. By their last bytes: where
-/// a message does not begin with a line, its first has come with what was before.
+/// Prefetches the lines that hold these steps of the next stage, for a stage that begins at byte `at`. Each
+/// line is addressed by its last byte: if a message is not line-aligned, its first line arrived with the
+/// previous stage.
 #[inline(always)]
 fn expect<const STEPS: usize>(message: &[u8], is_of_many: bool, at: usize, steps: Range<usize>) {
     for line in (steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES).step_by(LINE_BYTES) {

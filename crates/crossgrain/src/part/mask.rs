@@ -1,16 +1,19 @@
-//! What OCB adds to consecutive blocks before the cipher and after it: the offsets of RFC 7253 §4.
+//! The offsets of OCB (RFC 7253 §4), which are added to each block before and after the cipher.
 //!
-//! Offset i is offset 0 plus the constants Lⱼ at the ones of i's Gray code. So the offsets of blocks whose numbers differ
-//! in their low bits alone are one table for every run of such blocks, plus one block that stands for the other bits.
-//! Layout: blocks as the cipher takes them. Needs: nothing. Source: RFC 7253 §4.1 and §4.2.
-//! Holds: masks are secret, so nothing branches on them.
+//! Offset i is offset 0 plus one constant Lⱼ for each set bit j in the Gray code of i. For blocks whose
+//! numbers differ only in their low bits, the offset is a table entry plus one block that is common to the
+//! run. The table depends only on the key and serves every such run.
+//!
+//! Layout: blocks in the cipher's byte order.
+//! Source: RFC 7253 §4.1 and §4.2.
+//! Invariant: masks are secret, so nothing branches on them.
 
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::each;
 
-/// The masks of consecutive blocks: each the sum of its entry in a table and of one block that all share, and the last of one more.
+/// The masks of consecutive blocks. Mask i is `table[i]` plus `shared`. The last mask also has `last` added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Masks<'a> {
     table: &'a [Block],
@@ -19,12 +22,13 @@ pub struct Masks<'a> {
 }
 
 impl<'a> Masks<'a> {
-    /// The masks of as many blocks as the table has. What comes after them is padding, whose masks are of no account.
+    /// The masks of as many blocks as the table has entries. Blocks after them are padding, and their masks
+    /// do not matter.
     pub const fn new(table: &'a [Block], shared: Block, last: Block) -> Self {
         Self { table, shared, last }
     }
 
-    /// The masks from `blocks` blocks further on.
+    /// The masks without the first `blocks`.
     #[must_use]
     pub(super) fn skip(self, blocks: usize) -> Self {
         Self { table: self.table.get(blocks..).unwrap_or_default(), ..self }
@@ -35,7 +39,7 @@ impl<'a> Masks<'a> {
         &self.shared
     }
 
-    /// The masks themselves.
+    /// The masks in order.
     pub fn blocks(self) -> impl Iterator<Item = Block> + 'a {
         let more =
             std::iter::repeat_n([0; BLOCK_BYTES], self.table.len().saturating_sub(1)).chain([self.last]);
@@ -45,12 +49,12 @@ impl<'a> Masks<'a> {
             .map(move |(entry, more)| each!(i < 16 => entry[i] ^ more[i] ^ self.shared[i]))
     }
 
-    /// What the next mask is; zeros after the last one.
+    /// The next mask, or zeros after the last one.
     pub(super) fn next(self) -> Block {
         self.blocks().next().unwrap_or_default()
     }
 
-    /// Writes the masks of the input to `masks`, and their sum with the input to `masked`.
+    /// Writes the masks to `masks`, and the sum of each mask and input block to `masked`.
     pub(crate) fn add(self, input: &[u8], masks: &mut [u8], masked: &mut [u8]) {
         let places = masks.as_chunks_mut().0.iter_mut().zip(masked.as_chunks_mut().0);
         let entries = self.blocks().chain(std::iter::repeat([0; BLOCK_BYTES]));
@@ -62,7 +66,8 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The entries of the next `blocks` blocks: in the table, or copied from there with the last made whole and zeros behind it.
+    /// The table entries of the next `blocks` blocks. If they include the last one, they are copied to
+    /// `copy`: the last entry gets `last` added, and zeros follow it.
     #[inline(always)]
     pub(super) fn next_entries<'b>(&'b self, blocks: usize, copy: &'b mut [u8]) -> &'b [u8] {
         let entries = self.table.as_flattened();
@@ -77,8 +82,8 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// Blocks whose masks one table has. The bundle of every kernel that takes [`LongMasks`] divides it; the kernel asserts this
-/// when it is compiled.
+/// The number of blocks whose masks one table covers. For every kernel that takes [`LongMasks`] it must be a
+/// multiple of the bundle; the kernel asserts this at compile time.
 pub const TABLE_BLOCKS: usize = 512;
 
 /// The masks of any number of consecutive blocks.
@@ -88,17 +93,18 @@ pub struct LongMasks<'a> {
     pub(crate) blocks_before: usize,
     /// The mask of the last block before the first.
     pub(crate) before: Block,
-    /// The masks of blocks 0 to [`TABLE_BLOCKS`], if that of block 0 were zero.
+    /// The masks of blocks 0 to [`TABLE_BLOCKS`] if the mask of block 0 were zero.
     pub(crate) table: &'a [Block; TABLE_BLOCKS + 1],
     /// L₀, L₁ and so on.
     pub(crate) steps: &'a [Block; usize::BITS as usize],
 }
 
 impl<'a> LongMasks<'a> {
-    /// What is added to the mask of the block before the one of this number. Numbers are public.
+    /// The difference between the mask of block `number` and that of the block before it. Block numbers are
+    /// public.
     #[inline(always)]
     pub(super) const fn step_to(&self, number: usize) -> &'a Block {
-        // Without a check: no number has as many zeros as it has bits.
+        // The remainder avoids a bounds check. It changes nothing: a block number is not 0.
         &self.steps[(number.trailing_zeros() % usize::BITS) as usize]
     }
 }

@@ -1,7 +1,16 @@
-//! The steps of the ciphers, one file a representation, and the faces that all of them show.
+//! Kernels: the steps of each cipher in each representation, and the traits through which the rest of the
+//! engine runs them.
 //!
-//! What a plan has to know of a family of ciphers, its folder says (`Parts`): its parts by name, their order, and the round keys that
-//! they are bound to.
+//! A part is a step of a cipher, a run of steps, or the whole cipher. Two kinds of kernel compute parts:
+//!
+//! * A [`TilePart`] works in place on a tile in one representation. A plan chains several of them.
+//! * A [`WholePart`] reads its source and writes its sink directly, without a tile. It also has the fused
+//!   kernels of single modes (GCM, OCB, chains).
+//!
+//! A [`Source`] says how a mode forms the cipher's input and combines the result with the data. A [`Count`]
+//! writes counter blocks into a tile. Each family of ciphers has a folder, which gives its part names, their
+//! order and its key schedule in a `Parts`. The generic sources (counter, tweak, mask), GHASH and the chain
+//! scheduler lie next to these folders.
 
 pub mod aes;
 pub mod chain;
@@ -35,13 +44,14 @@ use crate::cipher::Entry;
 use crate::message::AeadMessage;
 use crate::word::{Buffers, Features, Tile, Wiped, each};
 
-/// What plans have to know of a family of ciphers.
+/// The entry of a cipher family for the planner.
 struct Parts {
-    /// The steps of a cipher in order, as encryption has them, each with the round whose key it belongs to.
+    /// Returns the steps of a cipher in the order of encryption, each with the round whose key it belongs to.
     steps: fn(Cipher) -> Vec<(Part, usize)>,
-    /// Parts of several steps that are less than the whole cipher, each with these as encryption has them.
+    /// Parts that span several steps but not the whole cipher, each with its steps in the order of
+    /// encryption.
     runs: &'static [(Part, &'static [Part])],
-    /// The key schedule, by these instructions where they help.
+    /// Computes the key schedule, with these instructions if they help.
     expand: fn(&Key, Features) -> Keys,
 }
 
@@ -51,7 +61,7 @@ ciphers!(by_folder PARTS: Parts);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     family: Family,
-    /// What it is called when encrypting, and when decrypting.
+    /// Its names in encryption and in decryption.
     names: [&'static str; 2],
 }
 
@@ -62,7 +72,7 @@ impl Part {
         Self { family, names: [names.encrypt, names.decrypt] }
     }
 
-    /// The ciphers that it is a part of.
+    /// The cipher family.
     pub const fn family(self) -> Family {
         self.family
     }
@@ -72,12 +82,13 @@ impl Part {
         self.names[direction as usize]
     }
 
-    /// Whether it is the same in both directions, as the adding of a round key is: such a part has one name, and one variant for both.
+    /// Whether the part is the same in both directions, such as AddRoundKey. It then has one name, and one
+    /// variant serves both directions.
     pub fn is_own_inverse(self) -> bool {
         self.names[0] == self.names[1]
     }
 
-    /// The steps that it computes, in order.
+    /// The steps that the part computes, in order.
     pub fn span(self, cipher: Cipher, direction: Direction) -> Vec<Self> {
         if self == Self::whole(self.family) {
             return steps(cipher, direction).into_iter().map(|(step, _)| step).collect();
@@ -100,7 +111,7 @@ pub fn steps(cipher: Cipher, direction: Direction) -> Vec<(Part, usize)> {
     steps
 }
 
-/// The steps of a cipher with every run that `part` spans taken as that part.
+/// The steps of a cipher, with each run of steps that `part` spans replaced by `part`.
 pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize)> {
     let (steps, span) = (steps(cipher, direction), part.span(cipher, direction));
     let mut rest = &steps[..];
@@ -113,12 +124,13 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
     cut
 }
 
-/// The round keys of one key, in the form that kernels of its family know. They stay where they are when this is moved, and are wiped when
-/// it is dropped.
+/// The round keys of one key, in a form that only the kernels of its family know.
+///
+/// They stay at the same address when this value is moved, and are wiped when it is dropped.
 pub struct Keys(Wiped<dyn Any + Send + Sync>);
 
 impl Keys {
-    /// The key schedule of the key's cipher, by these instructions where they help.
+    /// Computes the key schedule of the key's cipher, with these instructions if they help.
     pub fn expand(key: &Key, features: Features) -> Self {
         (of_family(key.cipher().family()).expand)(key, features)
     }
@@ -128,7 +140,7 @@ impl Keys {
         Self(keys.into())
     }
 
-    /// Those in a family's form; `None` if they are in another's.
+    /// The round keys in a family's form; `None` if they belong to another family.
     pub fn of<K: Any>(&self) -> Option<&K> {
         self.0.downcast_ref()
     }
@@ -140,27 +152,29 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Where a job's blocks are born, and what is added to them after the cipher.
+/// How a mode forms the cipher's input, and which block it adds to the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
-    /// In the input: the result replaces them (ECB).
+    /// The input enters the cipher, and the result replaces it (ECB).
     Bytes,
-    /// In a counter, from this value on, wrapping at 2¹²⁸; the result is added to the input (CTR).
+    /// Counter blocks from this value on enter the cipher, wrapping at 2¹²⁸. The result is added to the input
+    /// (CTR).
     Counter(Counter),
-    /// In the input, to which a tweak is added both before the cipher and after it (XTS).
+    /// A tweak is added to the input before the cipher and to the result (XTS).
     Tweaked(Tweaks<'a>),
-    /// In the input, to which a mask is added both before the cipher and after it (OCB).
+    /// A mask is added to the input before the cipher and to the result (OCB).
     Masked(Masks<'a>),
-    /// In the input; to the result is added the input one block earlier, this block coming first
-    /// (CBC decryption).
+    /// The input enters the cipher. The previous input block is added to the result; for the first block,
+    /// that is this value (CBC decryption).
     Chained(Block),
-    /// In the input one block earlier, this block coming first; the result is added to the input
-    /// (CFB decryption).
+    /// The previous input block enters the cipher; for the first block, that is this value. The result is
+    /// added to the input (CFB decryption).
     Delayed(Block),
 }
 
 impl Source<'_> {
-    /// The source of what follows these whole blocks of input, asked before they are replaced.
+    /// The source for the blocks that follow these whole blocks of input. Call it before the input is
+    /// overwritten.
     #[must_use]
     pub fn after(self, input: &[u8]) -> Self {
         let blocks = input.len() / BLOCK_BYTES;
@@ -175,7 +189,7 @@ impl Source<'_> {
         }
     }
 
-    /// What enters the cipher for the next block of input, and what is added to its result.
+    /// For the next input block: the block that enters the cipher, and the block that is added to the result.
     pub fn around(self, input: Block) -> (Block, Block) {
         match self {
             Self::Bytes => (input, [0; BLOCK_BYTES]),
@@ -193,15 +207,17 @@ impl Source<'_> {
         }
     }
 
-    /// Whether the last block of input may be a part of one, which takes no more than a part of a result.
+    /// Whether the last input block may be partial: the mode then uses only the first bytes of the last
+    /// result.
     pub const fn takes_partial_blocks(self) -> bool {
         matches!(self, Self::Counter(_) | Self::Delayed(_))
     }
 }
 
-/// A way from a counter into a tile: blocks born in a representation, perhaps already encrypted.
+/// Writes counter blocks into a tile in one representation, possibly with the first rounds already computed.
 pub trait Count: Send + Sync {
-    /// Begins a run on one thread; what is worth keeping from bundle to bundle lives in it.
+    /// Begins a run on one thread. The returned object holds state that is worth keeping from bundle to
+    /// bundle.
     fn begin(&self) -> Box<dyn Counting + '_>;
 }
 
@@ -211,85 +227,90 @@ pub trait Counting {
     fn count(&mut self, first: Counter, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize);
 }
 
-/// Some consecutive parts of a cipher, bound to their round keys, on a tile in one representation.
+/// Consecutive parts of a cipher, bound to their round keys, which work on a tile in one representation.
 pub trait TilePart: Send + Sync {
     /// Computes the parts in place on the first `blocks` blocks of the tile.
     fn run(&self, tile: &mut Tile, blocks: usize);
 }
 
-/// How messages of GCM are sealed or opened.
+/// Parameters for sealing or opening GCM messages.
 #[derive(Clone, Copy, Debug)]
 pub struct GcmWay<'a> {
-    /// The GHASH that [`WholePart::prepare_gcm`] gave.
+    /// The GHASH that [`WholePart::prepare_gcm`] returned.
     pub ghash: &'a Ghash,
-    /// Whether they are opened.
+    /// Whether to open. Otherwise messages are sealed.
     pub opens: bool,
-    /// Bytes in a tag.
+    /// Tag length in bytes.
     pub tag_bytes: usize,
-    /// Ones for the bytes that a tag has of a block, and zeros.
+    /// A mask with ones in the first `tag_bytes` bytes and zeros after them.
     pub tag_kept: &'static Block,
 }
 
-/// A nonce of GCM whose counters begin with 1. Those of other nonces are secret, as what makes tags is: kernels look up what their
-/// counters come to.
+/// A GCM nonce of 12 bytes. The initial counter block J₀ is the nonce followed by 1.
+///
+/// For other lengths J₀ is a GHASH value and secret. The kernels look up tables at counter values, which must
+/// be public, so they accept only 12-byte nonces.
 pub type GcmNonce = [u8; GcmWay::NONCE_BYTES];
 
 impl GcmWay<'_> {
-    /// The length of nonces that are counters themselves.
+    /// The nonce length in bytes for which no GHASH is needed to form J₀.
     pub const NONCE_BYTES: usize = 12;
 
-    /// Messages that [`WholePart::gcm_short`] takes have no more bytes: the widest register's.
+    /// The longest message in bytes that [`WholePart::gcm_short`] takes: the size of the widest register.
     pub const SHORT_BYTES_MAX: usize = 64;
 }
 
-/// A whole cipher, bound to its round keys, from source to sink without a tile between.
+/// A whole cipher bound to its round keys. It reads the source and writes the sink without a tile between
+/// them.
 pub trait WholePart: Send + Sync {
     /// Computes any number of whole blocks.
     ///
     /// # Panics
-    /// If the buffers are no whole number of blocks.
+    /// If the buffers are not a whole number of blocks long.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
 
-    /// Replaces a single block, for who cannot give the next before this one is done.
+    /// Replaces a single block. For callers that need this result before they can form the next block.
     fn block(&self, block: &mut Block) {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
-    /// Takes a key of the same cipher in place of its own, and says whether it can: for modes with a key for each message.
+    /// Replaces the key by another key of the same cipher, for modes that derive a key per message. Returns
+    /// whether the kernel supports this.
     fn rekey(&mut self, _key: &[u8], _features: Features) -> bool {
         false
     }
 
-    /// Computes whole blocks under OCB's masks, and gives the sum of the plaintext; nothing is done where no kernel does both. One that does
-    /// is not run on [`Source::Masked`].
+    /// Computes whole blocks under OCB's masks and returns the sum of the plaintext blocks. A kernel without
+    /// this fused form does nothing and returns `None`. A kernel with it is never run on [`Source::Masked`].
     fn run_summed(&self, _masks: LongMasks<'_>, _buffers: Buffers<'_>) -> Option<Block> {
         None
     }
 
-    /// Prepares the kernel for GCM ([`WholePart::gcm`]), and gives GHASH under the key `h` with powers for the registers of
-    /// that kernel. `None` if there is no such kernel, or no GHASH on registers of its width.
+    /// Prepares the kernel for [`WholePart::gcm`], and returns GHASH under the key `h` with powers for the
+    /// kernel's registers. Returns `None` if there is no such kernel, or no GHASH on registers of its width.
     fn prepare_gcm(&mut self, _h: &Block) -> Option<Ghash> {
         None
     }
 
-    /// Seals a message of GCM with this nonce, or opens it, and says whether its tag is right. It is no longer than GCM allows. Of one whose
-    /// tag is wrong, some may be decrypted.
+    /// Seals or opens one GCM message under this nonce. Returns whether the tag is correct. The message must
+    /// not exceed GCM's length limits. If the tag is wrong, part of the output may hold plaintext.
     fn gcm(&self, _way: &GcmWay<'_>, _nonce: &GcmNonce, _message: &mut AeadMessage<'_>) -> bool {
         unreachable!("there is said to be no kernel")
     }
 
-    /// Seals messages of GCM, or opens them, several side by side: those from the front on that are short and have nonces of 12 bytes.
-    /// Says of how many, and, of those opened, whose tags are `right`.
+    /// Seals or opens several short GCM messages side by side. It takes messages from the front while they
+    /// are short and have 12-byte nonces, and returns their number. When opening, it sets their entries of
+    /// `right` to whether the tag is correct.
     fn gcm_short(&self, _way: &GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
         0
     }
 
-    /// How many chains are best run side by side.
+    /// The number of chains that run best side by side.
     fn lanes(&self) -> usize {
         1
     }
 
-    /// Takes every chain `blocks` blocks further.
+    /// Advances every chain by `blocks` blocks.
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         by_blocks(rule, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
     }

@@ -1,9 +1,10 @@
-//! Records, each under a key of its own: the face of kernels that hold a key for each lane.
+//! Records with a separate key each: the trait of kernels that hold one key per lane.
 //!
-//! A kernel takes as many keys as it has lanes, works out their schedules side by side, and then runs record i under the key of
-//! lane i. What it does with single blocks is enough to run any mode (`by_steps`): a few blocks of every record at a time. Long
-//! records fill registers of their own, with the same key in all lanes.
-//! Holds: what is branched on is public: how many records there are, how long they are, and their counters.
+//! A kernel takes up to one key per lane and computes their key schedules side by side. Then it runs record i
+//! under the key of lane i. [`Keyed::blocks`] is enough to run any mode: `by_steps` works on a few blocks of
+//! every record at a time. A long record instead fills whole registers, with its key in all lanes.
+//!
+//! Invariant: branches depend only on public facts: the number of records, their lengths and their counters.
 
 use std::mem;
 
@@ -14,22 +15,23 @@ use crate::block::{BLOCK_BYTES, Block, Key};
 use crate::message::Record;
 use crate::word::{Buffers, wipe};
 
-/// Keys that any kernel holds at once, at most.
+/// The maximum number of keys that any kernel holds at once.
 pub const LANES_MAX: usize = 32;
 
-/// Where the blocks of records come from.
+/// How a mode forms the cipher's input for records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Born {
-    /// In the input: the result replaces them (ECB).
+    /// The input enters the cipher, and the result replaces it (ECB).
     Bytes,
-    /// In a counter, from the initialisation vector on; the result is added to the input (CTR).
+    /// Counter blocks from the initialisation vector on enter the cipher. The result is added to the input
+    /// (CTR).
     Counter,
-    /// In the input; to the result is added the input one block earlier (CBC decryption).
+    /// The input enters the cipher. The previous input block is added to the result (CBC decryption).
     Chained,
 }
 
 impl Born {
-    /// The source of a record that begins so.
+    /// The source of a record with this initialisation vector.
     #[inline(always)]
     pub fn source(self, iv: &Block) -> Source<'static> {
         match self {
@@ -46,33 +48,36 @@ pub(super) const fn counter(iv: &Block) -> Counter {
     Counter::big_endian(u128::from_be_bytes(*iv))
 }
 
-/// A cipher in one direction with a key for each lane.
+/// A cipher in one direction with one key per lane.
 pub trait Keyed {
-    /// Keys that are held at once: no more than [`LANES_MAX`].
+    /// The number of keys that are held at once, at most [`LANES_MAX`].
     fn lanes(&self) -> usize;
 
-    /// Takes keys, one for each lane from the first on.
+    /// Sets the keys of the first lanes.
     ///
     /// # Panics
-    /// If there are more than lanes, or one is of another cipher.
+    /// If there are more keys than lanes, or if a key belongs to another cipher.
     fn set(&mut self, keys: &[&Key]);
 
-    /// Replaces the first `count` blocks, each by the key of its lane. Those behind them become anything.
+    /// Replaces the first `count` blocks, each under the key of its lane. The blocks after them get
+    /// unspecified values.
     fn blocks(&self, blocks: &mut [Block; LANES_MAX], count: usize);
 
-    /// Replaces records, each by the key of its lane.
+    /// Replaces records, each under the key of its lane.
     ///
     /// # Panics
-    /// If a record is no whole number of blocks and its source needs that.
+    /// If a record is not a whole number of blocks and its source requires that.
     fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]);
 
-    /// Whether records that are run together should be about as long.
+    /// Whether records that run together should have similar lengths.
     fn wants_alike(&self) -> bool;
 
-    /// Takes chains `blocks` blocks further, each by the key of its lane. The cipher must be one that encrypts.
+    /// Advances chains by `blocks` blocks, each under the key of its lane. The cipher must be an encrypting
+    /// one.
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize);
 
-    /// Takes chains to their ends. The longest must stand in front: those that are still running keep their lanes.
+    /// Runs chains to their ends. They must be sorted with the longest first, so that those still running
+    /// keep their lanes.
     fn chain_to_ends(&self, rule: Rule, strands: &mut [&mut Strand<'_>]) {
         let mut running = strands.len();
         while running > 0 {
@@ -87,23 +92,24 @@ pub trait Keyed {
     }
 }
 
-/// Blocks of a record that are worked on together: a cache line. What is written block by block and read back as a register at
-/// once would be waited for.
+/// Blocks of a record that are processed together: one cache line. With fewer, a register would be read right
+/// after its blocks were stored separately, which defeats store forwarding.
 const STEPS: usize = 4;
 
-/// Bytes of a record in as many steps.
+/// Bytes in that many blocks.
 const STEPS_BYTES: usize = STEPS * BLOCK_BYTES;
 
-/// The next blocks of all records: what enters the cipher, and what is added to its result. Wiped when dropped.
+/// The next blocks of all records: the cipher's inputs, and the blocks that are added to its results. Wiped
+/// when dropped.
 struct Steps {
     states: [[Block; LANES_MAX]; STEPS],
     added: [[Block; LANES_MAX]; STEPS],
-    /// The last blocks of input so far.
+    /// The last input block of each record so far.
     before: [Block; LANES_MAX],
 }
 
 impl Steps {
-    /// Takes the blocks of a record from byte `first` on, and says how many.
+    /// Copies blocks of a record from byte `first` on, and returns their number.
     fn enter(&mut self, born: Born, lane: usize, record: &Record<'_>, first: usize) -> usize {
         let left = record.buffers.input().get(first..).unwrap_or_default();
         let left = &left[..left.len().min(STEPS_BYTES)];
@@ -122,7 +128,7 @@ impl Steps {
         left.len().div_ceil(BLOCK_BYTES)
     }
 
-    /// Gives a record its results from byte `first` on.
+    /// Writes a record's results from byte `first` on.
     fn leave(&self, lane: usize, record: &mut Record<'_>, first: usize) {
         let left = record.buffers.output_mut().get_mut(first..).unwrap_or_default();
         for (step, part) in left.chunks_mut(BLOCK_BYTES).take(STEPS).enumerate() {
@@ -144,7 +150,8 @@ impl Drop for Steps {
     }
 }
 
-/// Runs records of less than `below_bytes` some blocks of each at a time. Those that are longer should stand in front.
+/// Runs the records shorter than `below_bytes`, a few blocks of each at a time. Longer records should come
+/// first.
 pub(super) fn by_steps(
     born: Born,
     records: &mut [&mut Record<'_>],
@@ -177,14 +184,14 @@ pub(super) fn by_steps(
     }
 }
 
-/// Less than a block, with zeros behind it.
+/// Pads less than a block with zeros.
 fn padded(part: &[u8]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[..part.len()].copy_from_slice(part);
     block
 }
 
-/// Runs a record by a cipher of one key that takes whole blocks.
+/// Runs a record with a one-key cipher that takes whole blocks.
 pub(super) fn run_alone(born: Born, record: &mut Record<'_>, run: &dyn Fn(Source<'_>, Buffers<'_>)) {
     let whole_bytes = record.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
     let source = born.source(&record.iv);

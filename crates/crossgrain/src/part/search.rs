@@ -1,12 +1,16 @@
-//! Searching for a key: what is known of it, and the face of kernels that try a key a lane.
+//! Key search: the known block, and the traits of kernels that try one key per lane.
 //!
-//! Keys to be tried are sums of two: one of few *outer* keys, and one of an *inner* table that is prepared once and
-//! used with every outer key. What a kernel begins from is worked out in blocks of bytes (`Start::of`), one key after
-//! another, and brought into the kernel's representation by the conversions that blocks have too.
-//! A search is one kernel (`SearchPart`), or a step after another on a batch of keys (`Step`, `KeyStep`).
-//! Holds: what a kernel begins from is affine in the key where no byte is varied by both tables, so that
-//! start(outer + inner) = start(outer) + start(inner) + start(0). That is why rounds whose inputs are single bytes of
-//! the key can be done before the tables are added.
+//! Each candidate key is a sum of two: one of a few *outer* keys, and one key of an *inner* table. The table
+//! is prepared once and used with every outer key. A kernel begins with a start, which is computed from a
+//! key. Starts are computed in byte blocks, key by key (`Lanes::start`), and brought into the kernel's
+//! representation by the usual conversions of blocks.
+//!
+//! A search is either one kernel ([`SearchPart`]) or a sequence of steps on a batch of keys ([`Step`],
+//! [`KeyStep`]).
+//!
+//! Invariant: a start is affine in the key if no byte is varied by both tables: start(outer + inner) =
+//! start(outer) + start(inner) + start(0). For this reason, rounds whose inputs are single key bytes can be
+//! computed before the tables are added.
 
 use std::fmt;
 
@@ -16,21 +20,22 @@ use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::convert::{ByteGroup, Group as _};
 use crate::word::{ByteLanes, Isa as _, Kernel, each, wipe_room};
 
-/// A block before and after the cipher, as far as it is known.
+/// A block before and after the cipher, with a mask of the known bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The way from `input` to `output`.
+    /// The direction that leads from `input` to `output`.
     pub direction: Direction,
-    /// What entered the cipher.
+    /// The block that entered the cipher.
     pub input: Block,
-    /// What it became.
+    /// The cipher's result.
     pub output: Block,
     /// The bits of `output` that are known.
     pub mask: Block,
 }
 
 impl Known {
-    /// The same with the cipher in this direction; `None` if that needs all of the output, and not all is known.
+    /// The same pair with the cipher in this direction. `None` if that needs the whole output, but only a
+    /// part is known.
     pub fn in_direction(self, direction: Direction) -> Option<Self> {
         let Self { input, output, mask, .. } = self;
         if direction == self.direction {
@@ -40,12 +45,12 @@ impl Known {
     }
 }
 
-/// How often an inner table is going to be used.
+/// How often an inner table will be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
-    /// Once, as keys of a list: it is made ready as fast as can be.
+    /// Once, like the keys of a list. The table is prepared as fast as possible.
     Once,
-    /// With many outer keys: all that depends on one of the two alone is done beforehand.
+    /// With many outer keys. All work that depends on only one of the two keys is done in advance.
     Often,
 }
 
@@ -53,7 +58,7 @@ impl Use {
     /// Both uses.
     pub const ALL: [Self; 2] = [Self::Often, Self::Once];
 
-    /// Where keys come from that are used so: `mask` or `list`.
+    /// The source of keys that are used this way: `mask` or `list`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Often => "mask",
@@ -62,14 +67,14 @@ impl Use {
     }
 }
 
-/// What a search does with a key, in order. A variant computes some of these steps, or all.
+/// The steps of a search on a key, in order. A variant computes some of them, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The round keys of the key.
+    /// Computes the round keys of the key.
     Schedule,
-    /// All rounds of the cipher on the known block.
+    /// Computes all rounds of the cipher on the known block.
     Rounds,
-    /// Whether the result is the known one, as far as that is known.
+    /// Compares the result with the known bits.
     Comparison,
 }
 
@@ -87,16 +92,17 @@ impl Step {
     }
 }
 
-/// Keys that go through the steps together, and what became of them. The secrets in it are wiped when it is dropped.
+/// Keys that go through the steps together, with their intermediate values. The secrets are wiped when this
+/// is dropped.
 #[derive(Default)]
 pub struct Batch {
     /// The keys, one after another.
     pub keys: Zeroizing<Vec<u8>>,
-    /// The round keys of each, in the order in which the rounds take them.
+    /// The round keys of each key, in the order in which the rounds use them.
     pub round_keys: Vec<Zeroizing<Vec<u8>>>,
-    /// What the known block becomes under each.
+    /// The result for the known block under each key.
     pub results: Vec<Block>,
-    /// The places of the keys that may be right.
+    /// The indices of the keys that may be right.
     pub found: Vec<usize>,
 }
 
@@ -108,44 +114,45 @@ impl fmt::Debug for Batch {
 
 /// A step of a search, bound to a cipher and a known block.
 pub trait KeyStep: Send + Sync {
-    /// Takes all keys of a batch one step further.
+    /// Runs the step on all keys of a batch.
     fn run(&self, batch: &mut Batch);
 }
 
-/// A kernel for one known block. Answers are lanes that *may* have the key: it compares a part of the block.
+/// A kernel for one known block. It reports lanes that *may* have the key, because it compares only a part of
+/// the block.
 pub trait SearchPart: Send + Sync {
-    /// Keys that are tried together.
+    /// The number of keys that are tried together.
     fn lanes(&self) -> usize;
 
-    /// An inner table of whole keys, one after another.
+    /// Prepares an inner table of whole keys, which follow one another in `keys`.
     ///
     /// # Panics
-    /// If the keys are no whole number of keys of the cipher.
+    /// If `keys` is not a whole number of keys of the cipher.
     fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner>;
 }
 
-/// Inner keys made ready.
+/// A prepared inner table.
 pub trait Inner: Send + Sync {
-    /// Number of keys.
+    /// The number of keys.
     fn keys(&self) -> usize;
 
-    /// Replaces the keys, in the memory that is there.
+    /// Replaces the keys and reuses the memory.
     ///
     /// # Panics
     /// As [`SearchPart::inner`].
     fn refill(&mut self, keys: &[u8], usage: Use);
 
-    /// Tries the sums of one outer key and all inner ones; appends the inner key's number for each that may be the
-    /// right one. `scratch` keeps memory from call to call.
+    /// Tries the sums of one outer key and all inner keys. Appends the inner key's index for each that may be
+    /// the right one. `scratch` keeps memory between calls.
     ///
     /// # Panics
-    /// If the outer key has another length than the cipher's.
+    /// If the outer key has another length than the cipher's keys.
     fn search(&self, outer: &[u8], scratch: &mut Vec<u64>, found: &mut Vec<usize>);
 }
 
-/// What a kernel is to a table of keys.
+/// The part of a kernel on which a table of keys relies.
 pub(crate) trait Lanes: Send + Sync {
-    /// What a bundle of keys begins from.
+    /// The start of a bundle of keys.
     type Start: Send + Sync;
 
     /// Keys in a bundle.
@@ -154,14 +161,15 @@ pub(crate) trait Lanes: Send + Sync {
     /// Bytes in a key.
     fn key_bytes(&self) -> usize;
 
-    /// What one key begins from, in [`START_BLOCKS`] blocks; those not needed stay as they are.
+    /// Computes one key's start, of [`START_BLOCKS`] blocks. Blocks that the kernel does not need are
+    /// unchanged.
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]);
 
-    /// A bundle of such starts: for each of their blocks, that of all lanes one after another.
+    /// Loads a bundle of starts. `blocks[i]` has block i of all lanes, one after another.
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Self::Start;
 
-    /// Tries all bundles with an outer start added; sets the bits of lanes that may have the key, from 64-bit word
-    /// to 64-bit word, a bundle beginning a word. Whether there are any.
+    /// Tries all bundles with an outer start added. Sets the bits of lanes that may have the key; each bundle
+    /// begins at a new 64-bit word. Returns whether any bit is set.
     fn run(
         &self,
         usage: Use,
@@ -170,14 +178,14 @@ pub(crate) trait Lanes: Send + Sync {
         found: &mut [u64],
     ) -> bool;
 
-    /// The place in its bundle of the key in a lane.
+    /// The index in its bundle of the key in a lane.
     fn key_of(&self, lane: usize) -> usize;
 }
 
-/// Blocks of the longest start: a state, and eight words of a key.
+/// Blocks of the longest start: a state and eight words of a key.
 pub(crate) const START_BLOCKS: usize = 3;
 
-/// As many blocks as there are lanes, as bytes of the same place.
+/// Transposes as many blocks as there are lanes: register i has byte i of all blocks.
 pub(crate) fn transposed<W: ByteLanes>(isa: W::Isa, blocks: &[u8]) -> [W; 16] {
     isa.enter(Transposed::<W>(isa, blocks))
 }
@@ -202,7 +210,7 @@ struct Table<L: Lanes> {
     usage: Use,
     keys: usize,
     bundles: Vec<L::Start>,
-    /// The start of a key of zeros.
+    /// The start of the zero key.
     zero: [Block; START_BLOCKS],
     rows: [Vec<u8>; START_BLOCKS],
 }
@@ -275,7 +283,7 @@ impl<L: Lanes> Inner for Table<L> {
         for (bundle, words) in scratch.chunks_exact(words).enumerate() {
             let lanes = (0..Lanes::lanes(kernel)).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
             let numbers = lanes.map(|lane| bundle * Lanes::lanes(kernel) + kernel.key_of(lane));
-            // Lanes beyond the last key hold remains.
+            // Lanes after the last key hold old data.
             found.extend(numbers.filter(|number| number < keys));
         }
     }

@@ -1,6 +1,7 @@
-//! Sums of blocks: of two, and of many, which OCB's tag is made of.
+//! XOR of blocks: of two, and of a whole buffer, as in OCB's checksum.
 //!
-//! Layout: blocks as they lie. Needs: any registers; takes the widest. Source: RFC 7253 §4.2, the checksum.
+//! The widest available registers are used.
+//! Source: RFC 7253 §4.2, the checksum.
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{Features, Isa, Kernel, Register, for_each_register};
@@ -11,7 +12,7 @@ pub(crate) fn sum(a: Block, b: Block) -> Block {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// Registers that are added side by side.
+/// Registers that accumulate side by side.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Bytes in the widest register of any machine.
@@ -33,12 +34,12 @@ pub(crate) fn total(features: Features, blocks: &[u8]) -> Block {
     added(sum, strides).to_le_bytes()
 }
 
-/// A sum and that of some blocks, as little-endian numbers.
+/// Adds some blocks to a sum; blocks are little-endian numbers.
 pub(super) fn added(sum: u128, blocks: &[u8]) -> u128 {
     blocks.as_chunks::<BLOCK_BYTES>().0.iter().fold(sum, |sum, block| sum ^ u128::from_le_bytes(*block))
 }
 
-/// Adds blocks up, each to the lane where it lies in its register.
+/// Adds up blocks lane by lane: each block goes to the lane at its position in a register.
 struct Total<'a, W: Register> {
     isa: W::Isa,
     strides: &'a [u8],

@@ -1,11 +1,15 @@
-//! The tweaks of XTS: what is added to every block of a sector before the cipher and after it.
+//! The tweaks of XTS, which are added to each block of a sector before and after the cipher.
 //!
-//! Block j of a sector has the tweak T·xʲ in GF(2¹²⁸), T being the encrypted sector number. Tweaks are
-//! made many at a time: those of the next bundle are those of this one times a power of x, and multiplying
-//! by xᵏ is a shift by k bits whose overflow o comes back as o·(x⁷ + x² + x + 1). Registers of blocks shift by whole
-//! bytes, and bring overflows back by carry-less products: bit shifts would wait for the port that AES rounds take.
-//! Layout: a tweak is a little-endian 128-bit integer, bit i the coefficient of xⁱ.
-//! Source: IEEE 1619-2007 §5.2. Holds: tweaks are secret, so nothing branches on them.
+//! Block j of a sector has the tweak T·xʲ in GF(2¹²⁸), where T is the encrypted sector number. Kernels
+//! compute many tweaks at a time: those of the next bundle are those of this bundle times a power of x. To
+//! multiply by xᵏ, shift by k bits, then add o·(x⁷ + x² + x + 1) for the overflow o.
+//!
+//! Registers of blocks shift by whole bytes and reduce the overflow with carry-less products. Bit shifts
+//! would compete with AES rounds for an execution port.
+//!
+//! Layout: a tweak is a little-endian 128-bit integer; bit i is the coefficient of xⁱ.
+//! Source: IEEE 1619-2007 §5.2.
+//! Invariant: tweaks are secret, so nothing branches on them.
 
 use std::fmt;
 
@@ -18,13 +22,13 @@ pub const fn double(t: u128) -> u128 {
     (t << 1) ^ reduced(t >> 127)
 }
 
-/// What a part of at most 64 bits above x¹²⁷ comes back as.
+/// The reduction of an overflow of at most 64 bits, which begins at x¹²⁸.
 #[inline(always)]
 const fn reduced(over: u128) -> u128 {
     over ^ over << 1 ^ over << 2 ^ over << 7
 }
 
-/// xⁿ·t, n being public.
+/// xⁿ·t. The exponent n is public.
 #[inline(always)]
 pub const fn times_x_to(mut t: u128, n: usize) -> u128 {
     let mut steps = n / 64;
@@ -33,11 +37,12 @@ pub const fn times_x_to(mut t: u128, n: usize) -> u128 {
         steps -= 1;
     }
     let rest = (n % 64) as u32;
-    // Two shifts, for one by 128 bits there is none.
+    // Two shifts, because `rest` may be 0 and a shift by 128 bits overflows.
     t << rest ^ reduced(t >> 1 >> (127 - rest))
 }
 
-/// The tweak of the first sector's first block, as an integer; of no account where there is no sector.
+/// The tweak of the first block of the first sector, as an integer. Without a sector the value does not
+/// matter.
 #[inline(always)]
 const fn start_of(starts: &[Block]) -> u128 {
     match starts {
@@ -46,28 +51,29 @@ const fn start_of(starts: &[Block]) -> u128 {
     }
 }
 
-/// The tweaks of consecutive sectors, from a block of the first one on.
+/// The tweaks of consecutive sectors, beginning at a block of the first sector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tweaks<'a> {
     starts: &'a [Block],
     sector_blocks: usize,
-    /// Blocks of the first sector that are behind, and the tweak of the next: to begin at the sector's start again and
-    /// again would take time that grows with its square.
+    /// Blocks of the first sector that are already done, and the tweak of the next block. Starting at the
+    /// beginning of the sector each time would take time quadratic in its length.
     done_blocks: usize,
     next: u128,
 }
 
 impl<'a> Tweaks<'a> {
-    /// The tweaks of sectors of `sector_blocks` blocks each, by those of their first blocks.
+    /// The tweaks of sectors of `sector_blocks` blocks each. `starts` has the tweak of each sector's first
+    /// block.
     ///
     /// # Panics
-    /// If sectors have no blocks.
+    /// If `sector_blocks` is 0.
     pub const fn new(starts: &'a [Block], sector_blocks: usize) -> Self {
         assert!(sector_blocks > 0);
         Self { starts, sector_blocks, done_blocks: 0, next: start_of(starts) }
     }
 
-    /// The tweaks from `blocks` blocks further on.
+    /// The tweaks from `blocks` blocks later on.
     #[must_use]
     #[inline(always)]
     pub fn skip(self, blocks: usize) -> Self {
@@ -80,8 +86,8 @@ impl<'a> Tweaks<'a> {
         Self { starts, done_blocks, next: times_x_to(start_of(starts), done_blocks), ..self }
     }
 
-    /// The tweak that comes next and the number of blocks from there to the end of their sector, which is
-    /// left behind. After the last sector there is padding, whose tweaks are of no account.
+    /// The next tweak and the number of blocks from there to the end of its sector. The sector is then
+    /// skipped. Padding follows the last sector, and its tweaks do not matter.
     #[inline(always)]
     pub(crate) fn next_sector(&mut self) -> (u128, usize) {
         let [_, rest @ ..] = self.starts else {
@@ -92,7 +98,8 @@ impl<'a> Tweaks<'a> {
         (next, left)
     }
 
-    /// Whether every sector ends where a bundle of so many blocks does, so that none has to be taken by itself.
+    /// Whether every sector boundary is also a boundary between bundles of `bundle_blocks` blocks. Then no
+    /// bundle needs separate treatment.
     #[inline(always)]
     pub(crate) const fn ends_with_bundles(&self, bundle_blocks: usize) -> bool {
         self.sector_blocks.is_multiple_of(bundle_blocks) && self.done_blocks.is_multiple_of(bundle_blocks)
@@ -105,13 +112,13 @@ impl fmt::Debug for Tweaks<'_> {
     }
 }
 
-/// What comes back of an overflow, x⁷ + x² + x + 1, where products of high halves take it from.
+/// x⁷ + x² + x + 1, for the reduction of an overflow by products of high halves.
 const BACK: Block = [0, 0, 0, 0, 0, 0, 0, 0, 0x87, 0, 0, 0, 0, 0, 0, 0];
 
-/// The same but for its 1, where products of low halves take it from.
+/// The same without its constant term, for products of low halves.
 const BACK_BUT_ONE: Block = [0x86, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Every lane times a power of x, less than x⁵⁸, which both halves of the lane hold in `powers`.
+/// Multiplies every lane by a power of x below x⁵⁸. Both halves of each lane of `powers` hold that power.
 #[inline(always)]
 fn times_each<W: CarrylessLanes>(isa: W::Isa, t: W, powers: W) -> W {
     let high = t.high_product(powers);
@@ -119,17 +126,18 @@ fn times_each<W: CarrylessLanes>(isa: W::Isa, t: W, powers: W) -> W {
     t.low_product(powers) ^ up ^ high.high_product(W::broadcast(isa, &BACK))
 }
 
-/// Every lane times x to the power 8·`bytes`, of at most four: the overflow goes round to the low end, where it is
-/// due once, by the same shuffle that shifts the rest.
+/// Multiplies every lane by x⁸ᵇ, where b = `bytes` is at most 4. One shuffle rotates the lane: it shifts the
+/// upper part and adds the overflow at the low end, which is the constant term of the reduction. A product
+/// adds the other terms.
 #[inline(always)]
 fn shifted_by_bytes<W: CarrylessLanes>(isa: W::Isa, t: W, bytes: usize) -> W {
     let shuffled = |places: &[Block; 5]| t.shuffle_bytes(W::broadcast(isa, &places[bytes]));
     shuffled(&ROUND) ^ shuffled(&OVER).low_product(W::broadcast(isa, &BACK_BUT_ONE))
 }
 
-/// Where the bytes of a tweak come from when it is shifted by so many and its overflow goes round.
+/// Shuffles that rotate a tweak left by 0 to 4 bytes.
 static ROUND: [Block; 5] = shuffles(true);
-/// The same of the overflow alone, with zeros above it.
+/// Shuffles that move only the overflow to the low end, with zeros above it.
 static OVER: [Block; 5] = shuffles(false);
 
 const fn shuffles(with_rest: bool) -> [Block; 5] {
@@ -145,10 +153,10 @@ const fn shuffles(with_rest: bool) -> [Block; 5] {
     places
 }
 
-/// Registers of tweaks that are stepped together.
+/// Registers of tweaks that advance together.
 pub(crate) const IN_STEP: usize = 8;
 
-/// The powers of x from x⁰ to x⁷, a lane each, in both halves.
+/// The powers x⁰ to x⁷, one per lane, in both halves of the lane.
 static POWERS: [u8; 8 * BLOCK_BYTES] = {
     let mut powers = [0; 8 * BLOCK_BYTES];
     let mut half = 0;
@@ -166,7 +174,7 @@ pub(crate) struct Stepping<W>(pub(crate) [W; IN_STEP]);
 impl<W: CarrylessLanes> Stepping<W> {
     const BLOCKS: usize = W::BITS / 128;
 
-    /// From a run's first tweak on.
+    /// The tweaks of a run with this first tweak.
     #[inline(always)]
     pub(crate) fn from(isa: W::Isa, first: u128) -> Self {
         let mut tweaks = Self([W::splat(isa, 0); IN_STEP]);
@@ -174,8 +182,9 @@ impl<W: CarrylessLanes> Stepping<W> {
         tweaks
     }
 
-    /// One of the eight of a run that begins with this tweak, when those before it have been begun: of the first eight
-    /// blocks each by its own power, of others as what lies eight blocks back.
+    /// Initialises one of the eight registers; those before it must be initialised already. `first` is the
+    /// first tweak of the run. The first eight blocks get `first` times their own power of x. Later ones get
+    /// the tweak eight blocks earlier times x⁸.
     #[inline(always)]
     pub(crate) fn begin_one(&mut self, isa: W::Isa, first: u128, place: usize) {
         self.0[place] = match (place * Self::BLOCKS).checked_sub(8) {
@@ -187,7 +196,7 @@ impl<W: CarrylessLanes> Stepping<W> {
         };
     }
 
-    /// To the eight registers after these.
+    /// Advances to the next eight registers.
     #[inline(always)]
     pub(crate) fn step(&mut self, isa: W::Isa) {
         for place in 0..IN_STEP {
@@ -195,24 +204,24 @@ impl<W: CarrylessLanes> Stepping<W> {
         }
     }
 
-    /// One of the eight to its successor, as many bytes on as a register has blocks.
+    /// Advances one of the eight registers. Eight registers of n blocks are 8·n steps of one bit: n bytes.
     #[inline(always)]
     pub(crate) fn step_one(&mut self, isa: W::Isa, place: usize) {
         self.0[place] = shifted_by_bytes(isa, self.0[place], Self::BLOCKS);
     }
 }
 
-/// The tweaks of consecutive bundles in `vsliced` words: word i of them holds bits 32i to 32i + 31 of all.
+/// The tweaks of consecutive bundles in `vsliced` words: word i holds bits 32i to 32i + 31 of all tweaks.
 ///
-/// Bundle after bundle of one sector, all lanes are multiplied by the same power of x: words are rotated, and the
-/// bits that come round go to the next word.
+/// Within a sector, each bundle is the one before times a fixed power of x in all lanes. Words are rotated,
+/// and the bits that wrap around move to the next word.
 pub(super) struct TweakWords<'a, W: Lane32> {
-    /// From the bundle on that was last filled lane by lane.
+    /// The tweaks from the last bundle on that `fill` computed.
     tweaks: Tweaks<'a>,
     words: [W; 4],
-    /// Bundles made since `tweaks`.
+    /// Bundles produced since `tweaks`.
     made: usize,
-    /// Bundles that are wholly in the sector of the last one and follow from it.
+    /// Bundles after the last one that are wholly in the same sector.
     left: usize,
 }
 
@@ -240,7 +249,7 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         self.words
     }
 
-    /// From a bundle that is not the one after the last.
+    /// Computes a bundle that does not follow from the last one.
     #[inline(always)]
     fn fill(&mut self, isa: W::Isa) {
         let mut tweaks = self.tweaks;
@@ -253,7 +262,7 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         };
     }
 
-    /// A bundle that has the end of a sector in it.
+    /// A bundle that contains the end of a sector.
     #[inline(always)]
     fn lane_by_lane(isa: W::Isa, mut tweaks: Tweaks<'_>) -> [W; 4] {
         let mut lanes = [[0; 64]; 4];
@@ -271,15 +280,16 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         each!(i < 4 => W::load(isa, &lanes[i][..W::BYTES]))
     }
 
-    /// A bundle that begins with this tweak and has no other sector in it: of lanes that are alike, those of blocks whose
-    /// number has a bit are multiplied by x to the power of that bit, bit after bit.
+    /// A bundle within one sector, from its first tweak. All lanes start equal. Then, for each bit of the
+    /// block number, the lanes of blocks with that bit are multiplied by x to the power of the bit's value.
     #[inline(always)]
     fn of_one_sector(isa: W::Isa, first: u128) -> [W; 4] {
         let mut words = Self::alike(isa, first);
         unrolled!(bit in [0 1 2 3] {
             if 1 << bit < Self::BLOCKS {
                 let moved = match bit {
-                    // With AVX-512 the compiler turns `times::<W, 1>` into a load of a constant that the carry masks.
+                    // With AVX-512 the compiler turns `times::<W, 1>` into a load of a constant that the
+                    // carry masks.
                     0 => Self::alike(isa, double(first)),
                     1 => times::<W, 2>(isa, words),
                     2 => times::<W, 4>(isa, words),
@@ -299,7 +309,7 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         each!(i < 4 => W::splat_lanes(isa, u32::from_le_bytes(bytes.as_chunks().0[i])))
     }
 
-    /// Ones in the lanes of blocks whose number has a bit.
+    /// Ones in the lanes of blocks whose number has a given bit.
     const BLOCKS_WITH: [[u8; 64]; 4] = {
         let mut masks = [[0; 64]; 4];
         let mut block = 0;
@@ -316,7 +326,7 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         masks
     };
 
-    /// Every lane times x to the number of blocks in a bundle.
+    /// Multiplies every lane by x to the number of blocks in a bundle.
     #[inline(always)]
     fn step(&mut self, isa: W::Isa) {
         self.words = match Self::BLOCKS {
@@ -328,7 +338,7 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
     }
 }
 
-/// Every lane times x to the power `COUNT`, less than 25.
+/// Multiplies every lane by x to the power `COUNT`, which is less than 25.
 #[inline(always)]
 fn times<W: Lane32, const COUNT: u32>(isa: W::Isa, words: [W; 4]) -> [W; 4] {
     let rotated = each!(i < 4 => words[i].rotate_lanes_left::<COUNT>());
@@ -340,13 +350,13 @@ fn times<W: Lane32, const COUNT: u32>(isa: W::Isa, words: [W; 4]) -> [W; 4] {
     words
 }
 
-/// A way to add tweaks to a tile's worth of blocks.
+/// Adds tweaks to as many blocks as a tile holds.
 pub trait Whiten: Send + Sync {
-    /// For the blocks of one sector, by the tweak of their first: writes their tweaks to `masks`, and the
-    /// sum of tweaks and input to `whitened`.
+    /// Works on the blocks of one sector, given the tweak of the first. Writes the tweaks to `masks`, and the
+    /// sums of tweaks and input to `whitened`.
     fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]);
 
-    /// The same for blocks of one or more sectors, into tiles.
+    /// Works on blocks of one or more sectors, and writes into tiles.
     fn whiten(&self, mut tweaks: Tweaks<'_>, input: &[u8], masks: &mut Tile, whitened: &mut Tile) {
         let (masks, whitened) = (masks.bytes_mut(), whitened.bytes_mut());
         let mut at = 0;
@@ -359,7 +369,7 @@ pub trait Whiten: Send + Sync {
     }
 }
 
-/// The widest way to add tweaks that these instructions allow.
+/// The widest implementation that these instructions allow.
 pub fn whiten(features: Features) -> Box<dyn Whiten> {
     fn wide<W: CarrylessLanes>(features: Features) -> Option<Box<dyn Whiten>> {
         W::Isa::detect(features).map(|isa| Box::new(Wide::<W>(isa)) as _)
@@ -372,7 +382,7 @@ pub fn whiten(features: Features) -> Box<dyn Whiten> {
     Box::new(Narrow)
 }
 
-/// Eight registers at a time.
+/// Works on eight registers at a time.
 struct Wide<W: CarrylessLanes>(W::Isa);
 
 impl<W: CarrylessLanes> Whiten for Wide<W> {
@@ -412,7 +422,7 @@ impl<W: CarrylessLanes> Kernel for WideRun<'_, W> {
     }
 }
 
-/// A block at a time, on any machine.
+/// Works on one block at a time, on any machine.
 struct Narrow;
 
 impl Whiten for Narrow {

@@ -1,14 +1,17 @@
-//! AES across the grain: word `8·byte + bit` holds that bit of every block of the bundle.
+//! Bit-sliced AES. Word `8·byte + bit` holds that bit of every block in a bundle.
 //!
-//! Layout: `Repr::Bitsliced`; ShiftRows only counts (`Tile::phase`), and whoever names a byte next looks
-//! for it where `repr::shifted` says.
-//! Needs: any `Register`. Source: FIPS 197; Biham, "A fast new DES implementation in software" (1997).
-//! Holds: a column after ShiftRows consists of four bytes that one S-box layer and one MixColumns take
-//! to themselves, so a whole round works in place, a column at a time, on 32 words.
-//! What the whole cipher is made of is generic over the words of a state: 128 for AES, more for Rijndael with
-//! wider blocks (`part::rijndael`).
-//! The fused cipher leaves the S-box constant to its round keys (`BitKeys::folded`); the separate parts
-//! do not, since a plan may follow them with a part of another representation.
+//! ShiftRows moves no data: `Tile::phase` counts it, and `repr::shifted` gives the current place of a byte.
+//! After ShiftRows, a column consists of four bytes that only its own S-boxes and MixColumns use. A round
+//! therefore works in place, one column (32 words) at a time.
+//!
+//! The functions of the whole cipher are generic over the number of words: 128 for AES, more for Rijndael
+//! with wider blocks (`part::rijndael`). The fused cipher leaves the S-box constant to its round keys
+//! (`BitKeys::folded`). Single steps add it, because a plan may continue with a part in another
+//! representation.
+//!
+//! Layout: `Repr::Bitsliced`.
+//! Needs any `Register`.
+//! Source: FIPS 197; Biham, "A fast new DES implementation in software" (1997).
 
 use std::fmt;
 
@@ -27,44 +30,44 @@ use crate::word::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unr
 
 type State<W> = [W; TILE_WORDS];
 
-/// A round key across the grain: each of its bits as a pattern of 64 equal bits, by `8·byte + bit`, to be
-/// spread over a word of any width.
+/// A bit-sliced round key: bit `8·byte + bit` as a pattern of 64 equal bits, to be broadcast to words of any
+/// width.
 pub(super) type BitKey = [u64; TILE_WORDS];
 
-/// Consecutive round keys across the grain, for a state of `WORDS` words. Wiped when dropped.
+/// Consecutive bit-sliced round keys, for a state of `WORDS` words. Wiped when dropped.
 pub struct BitKeys<const WORDS: usize = TILE_WORDS>(Vec<[u64; WORDS]>);
 
 impl BitKeys {
-    /// Round key `round` alone, as it is.
+    /// Only round key `round`, unchanged.
     fn plain(keys: &RoundKeys, round: usize) -> Self {
         Self(vec![spread(&keys.blocks()[round], 0)])
     }
 
-    /// Round key `round` alone, with the constant of its round's S-boxes added.
+    /// Only round key `round`, plus the constant of its round's S-boxes.
     ///
-    /// Encrypting, the constant left out of the S-boxes passes MixColumns unchanged (its rows sum to
-    /// one) and is made good by the key added then; decrypting, the key supplies what the next S-boxes
-    /// expect.
+    /// In encryption, the omitted constant passes MixColumns unchanged, because the rows of the matrix sum to
+    /// one. The key that follows includes it. In decryption, the key adds the constant before the next
+    /// S-boxes.
     fn folded(keys: &RoundKeys, round: usize) -> Self {
         Self(vec![spread(&keys.blocks()[round], aes_sbox::CONSTANT)])
     }
 }
 
 impl<const WORDS: usize> BitKeys<WORDS> {
-    /// All round keys, with the constant of the S-boxes in all but key 0.
+    /// All round keys, with the constant of the S-boxes in all except key 0.
     pub(in crate::part) fn all_folded<const BYTES: usize>(keys: &RoundKeys<BYTES>) -> Self {
         let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
         let blocks = keys.blocks().iter().enumerate();
         Self(blocks.map(|(round, block)| spread(block, constant(round))).collect())
     }
 
-    /// Number of the last of these keys.
+    /// The number of the last of these keys.
     const fn last(&self) -> usize {
         self.0.len() - 1
     }
 }
 
-/// All round keys, folded, as words of 32 equal bits: what a program for 32-bit lanes reads.
+/// All round keys, folded, as words of 32 equal bits for programs on 32-bit lanes.
 pub(crate) fn key_words(keys: &RoundKeys) -> Zeroizing<Vec<u32>> {
     let keys = BitKeys::<128>::all_folded(keys);
     Zeroizing::new(keys.0.as_flattened().iter().map(|&pattern| pattern as u32).collect())
@@ -100,13 +103,13 @@ pub(super) fn set_byte<W: Register, const WORDS: usize>(state: &mut [W; WORDS], 
     state[8 * place..][..8].copy_from_slice(&bits);
 }
 
-/// Where the four rows of a column lie.
+/// The places of a column's four rows.
 #[inline(always)]
 fn column_places(column: usize, phase: usize) -> [usize; 4] {
     places_among(4, column, phase)
 }
 
-/// The same among so many columns.
+/// The same for a state of `columns` columns.
 #[inline(always)]
 fn places_among(columns: usize, column: usize, phase: usize) -> [usize; 4] {
     each!(row < 4 => shifted_among(columns, 4 * column + row, phase))
@@ -137,7 +140,7 @@ fn sub_byte<W: Register>(direction: Direction, bits: Bits<W>) -> Bits<W> {
     }
 }
 
-/// AddRoundKey. Adding is its own inverse.
+/// AddRoundKey, which is its own inverse.
 #[inline(always)]
 fn add_round_key<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -151,7 +154,7 @@ fn add_round_key<W: Register, const WORDS: usize>(
     }
 }
 
-/// SubBytes of all bytes but for the constant: names do not matter.
+/// SubBytes of all bytes without the constant. The phase does not matter.
 #[inline(always)]
 fn sub_bytes_unfinished<W: Register, const WORDS: usize>(direction: Direction, state: &mut [W; WORDS]) {
     for place in 0..WORDS / 8 {
@@ -168,7 +171,7 @@ fn add_constant<W: Register>(state: &mut State<W>) {
     }
 }
 
-/// A middle round of the cipher from `phase` on: SubBytes, ShiftRows, MixColumns, AddRoundKey.
+/// A middle round of encryption from `phase` on: SubBytes, ShiftRows, MixColumns, AddRoundKey.
 #[inline(always)]
 fn encrypt_round<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -188,7 +191,7 @@ fn rows<W: Register, const WORDS: usize>(state: &[W; WORDS], places: [usize; 4],
     each!(row < 4 => state[8 * places[row] + bit])
 }
 
-/// MixColumns and AddRoundKey on one column, bit by bit: few words alive, none spilled.
+/// MixColumns and AddRoundKey on one column, bit by bit, so that few words are live and none is spilled.
 #[inline(always)]
 fn mix_column_and_add<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -232,7 +235,7 @@ fn decrypt_round<W: Register, const WORDS: usize>(
     sub_bytes_unfinished(Direction::Decrypt, state);
 }
 
-/// The whole cipher on one bundle, rounds fused.
+/// The whole cipher on one bundle, with fused rounds.
 #[derive(Debug)]
 pub struct Cipher<W: Register> {
     isa: W::Isa,
@@ -263,7 +266,7 @@ impl<W: Register> Kernel for EncryptTile<'_, W> {
     }
 }
 
-/// The whole cipher on a state at `phase`; gives back the phase that leaves.
+/// The whole cipher on a state at `phase`. Returns the new phase.
 #[inline(always)]
 pub(in crate::part) fn encrypt<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -278,7 +281,7 @@ pub(in crate::part) fn encrypt<W: Register, const WORDS: usize>(
     (phase + 1) % (WORDS / 32)
 }
 
-/// The whole inverse cipher on a state at `phase`; gives back the phase that leaves.
+/// The whole inverse cipher on a state at `phase`. Returns the new phase.
 #[inline(always)]
 pub(in crate::part) fn decrypt<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -298,7 +301,7 @@ pub(in crate::part) fn decrypt<W: Register, const WORDS: usize>(
     phase
 }
 
-/// Rounds `from` to the last but one; gives back the phase that leaves.
+/// Rounds `from` to the last but one. Returns the new phase.
 #[inline(always)]
 fn encrypt_middle<W: Register, const WORDS: usize>(
     isa: W::Isa,
@@ -314,8 +317,8 @@ fn encrypt_middle<W: Register, const WORDS: usize>(
     phase
 }
 
-/// Rounds 1 and 2, and key 2 added, of a state whose names and places agree, as if column 0 had been zero after
-/// the S-boxes of round 2. Leaves phase 2.
+/// Rounds 1 and 2 and the addition of key 2, for a state at phase 0, as if column 0 were zero after the
+/// S-boxes of round 2. The new phase is 2.
 #[inline(always)]
 pub(super) fn two_rounds_without_column_0<W: Register>(isa: W::Isa, state: &mut State<W>, keys: &BitKeys) {
     add_round_key(isa, state, &keys.0[0], 0);
@@ -329,16 +332,17 @@ pub(super) fn two_rounds_without_column_0<W: Register>(isa: W::Isa, state: &mut 
     }
 }
 
-/// Encryption from round 3 on, of counter blocks whose first two rounds `head` has done.
+/// Encryption from round 3 on, for counter blocks whose first two rounds come from `head`.
 #[derive(Debug)]
 pub struct Tail<W: Register> {
     isa: W::Isa,
-    /// The last of them by the places where the bytes lie in the end: it is added with the last S-boxes.
+    /// The last key is ordered by the final places of the bytes, because it is added together with the last
+    /// S-boxes.
     keys: BitKeys,
 }
 
 impl<W: Register> Tail<W> {
-    /// CTR's keystream with an expanded key.
+    /// The keystream of CTR with an expanded key.
     pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Walk<Self> {
         let mut bits = BitKeys::all_folded(keys);
         let last = bits.last();
@@ -350,7 +354,7 @@ impl<W: Register> Tail<W> {
         Walk::with(keys, Self { isa, keys: bits })
     }
 
-    /// The phase that is left, for every ShiftRows from round 3 on.
+    /// The final phase: one ShiftRows for each round from round 3 on.
     const fn last_phase(last: usize) -> usize {
         (last - 2) % 4
     }
@@ -394,7 +398,7 @@ impl<W: Register> Kernel for TailOnTile<'_, W> {
     }
 }
 
-/// SubBytes of the state after round 2, which is the sum of its columns' shares.
+/// SubBytes of the state after round 2, which is the sum of the summands in `start`.
 #[inline(always)]
 fn sub_bytes_of_sum<W: Register>(isa: W::Isa, state: &mut State<W>, start: &Start<'_>, bundle: usize) {
     let column_0 = start.column_0.bundle::<W, TILE_WORDS>(isa, bundle);
@@ -442,7 +446,7 @@ impl<W: Register> TilePart for Cipher<W> {
     }
 }
 
-/// One step, or one fused middle round, with its round key.
+/// One step or one fused middle round, with its round key.
 #[derive(Debug)]
 pub struct Step<W: Register> {
     isa: W::Isa,

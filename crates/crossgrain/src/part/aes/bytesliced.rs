@@ -1,9 +1,14 @@
-//! AES between the grains: word i holds byte i of the state of every block of the bundle.
+//! Byte-sliced AES. Word `i` holds byte `i` of the state of every block in a bundle.
 //!
-//! Layout: `Repr::Bytesliced`; ShiftRows only counts (`Tile::phase`). The whole cipher is derived from the description (`part::described`). Here
-//! are steps and rounds of it, by the same state, and what is left to do of counters.
-//! Needs: `ByteLanes` and a `Way`. Source: FIPS 197.
-//! Holds: a way may leave constants of the S-box out. A whole cipher's round keys bring them, a step adds them.
+//! ShiftRows moves no data: it renumbers words, and `Tile::phase` counts how often. This file has the single
+//! steps and rounds that the planner may choose, and the rounds of CTR after `head`. Whole-cipher kernels are
+//! generated from the cipher's description (`part::described`).
+//!
+//! Layout: `Repr::Bytesliced`.
+//! Needs `ByteLanes` and a `Way`, the form of substitution.
+//! Source: FIPS 197.
+//! Invariant: a `Way` may omit constants of the S-box. Whole ciphers fold them into round keys; single steps
+//! add them.
 
 use std::fmt;
 
@@ -24,13 +29,13 @@ use crate::part::described::BytesOnLanes;
 use crate::repr::shifted;
 use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 
-/// Byte i of the blocks of a bundle, by number.
+/// The state of a bundle: byte i of every block at index i.
 type State<W> = [[W; 1]; 16];
 
-/// A round key, each of its bytes eight times.
+/// A round key with each byte repeated eight times.
 type ByteKey = [u64; 16];
 
-/// A step, or a middle round, with its round key in this shape.
+/// A step or a middle round, with its round key in this form.
 pub struct Step<W: ByteLanes, Y: Way<W>> {
     isa: W::Isa,
     part: Part,
@@ -41,7 +46,8 @@ pub struct Step<W: ByteLanes, Y: Way<W>> {
 }
 
 impl<W: ByteLanes, Y: Way<W>> Step<W, Y> {
-    /// A step or a round with the key of `round`; `None` if the way cannot do the S-boxes.
+    /// A step or a round with the key of `round`. `None` if this form of substitution cannot compute the
+    /// S-boxes.
     pub fn new(
         isa: W::Isa,
         part: Part,
@@ -65,7 +71,7 @@ impl<W: ByteLanes, Y: Way<W>> Step<W, Y> {
         each!(i < 16 => s.add_key(s.substitute_sum(state[i], &input, INVERSE as usize), &output))
     }
 
-    /// Anything but ShiftRows alone, which is renaming.
+    /// Computes any part except ShiftRows, which is a renaming.
     #[inline(always)]
     fn on_state<const INVERSE: bool>(&self, state: State<W>) -> State<W> {
         let s = Lanes::<Aes, W, Y, 1>::new(self.isa, &self.forms);
@@ -138,14 +144,15 @@ impl<W: ByteLanes, Y: Way<W>> TilePart for Step<W, Y> {
     }
 }
 
-/// Encryption from round 3 on, of counter blocks whose first two rounds `head` has done.
+/// Encryption from round 3 on, for counter blocks whose first two rounds come from `head`.
 #[derive(Debug)]
 pub struct Tail<W: ByteLanes, Y: Way<W>>(BytesOnLanes<Aes, W, Y, 1>);
 
 impl<W: ByteLanes, Y: Way<W>> Tail<W, Y> {
-    /// CTR's keystream with an expanded key; `None` if the way cannot do the S-boxes.
+    /// The keystream of CTR with an expanded key. `None` if this form of substitution cannot compute the
+    /// S-boxes.
     pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Option<Walk<Self>> {
-        // The key of round 2 has been added.
+        // The key of round 2 has already been added.
         let mut rest = Zeroizing::new(keys.blocks()[2..].to_vec());
         rest[0] = [0; 16];
         let tail = BytesOnLanes::new(isa, Direction::Encrypt, rest.as_flattened())?;
@@ -175,7 +182,7 @@ impl<W: ByteLanes, Y: Way<W>> Kernel for TailOnTile<'_, W, Y> {
     fn run(self) {
         let Self(Tail(rounds), start, tile, blocks) = self;
         let isa = rounds.isa();
-        // A tile's bundles begin in three groups at most.
+        // The bundles of a tile begin in at most three groups.
         let groups: [Block; 4] = each!(i < 4 => *start.groups.block(start.group + i));
         let groups: [ByteKey; 4] = groups.map(|group| group.map(eight));
         let changes: [ByteKey; 3] = each!(i < 3 => each!(byte < 16 => groups[i][byte] ^ groups[i + 1][byte]));

@@ -1,7 +1,7 @@
-//! Chains side by side by AES instructions: a chain a lane, eight registers in flight.
+//! Serial modes with AES instructions: one chain per lane, eight registers in flight.
 //!
 //! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
-//! Needs: `AesLanes`.
+//! Needs `AesLanes`.
 
 use std::hint::black_box;
 
@@ -12,12 +12,12 @@ use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::word::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
 
-/// Middle rounds between the halves of an exchange: about half of them.
+/// Middle rounds between the halves of an exchange: about half of all.
 const ROUNDS_BETWEEN: usize = 6;
 
-/// A round key of the chains in registers: one for all, or one a lane.
+/// A round key for chains in registers: one for all, or one per lane.
 pub(super) trait RoundKey<W: AesLanes> {
-    /// That of the chains in a register.
+    /// The key for the chains of a register.
     fn load(&self, isa: W::Isa, register: usize) -> W;
 }
 
@@ -28,10 +28,10 @@ impl<W: AesLanes> RoundKey<W> for Wide {
     }
 }
 
-/// Round key 0, those of the middle rounds, and the last.
+/// Round key 0, the keys of the middle rounds, and the last one.
 type Keys<'a, K> = (&'a K, &'a [K], &'a K);
 
-/// Takes every chain `blocks` blocks further.
+/// Advances every chain by `blocks` blocks.
 pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     isa: W::Isa,
     keys: Keys<'_, K>,
@@ -42,7 +42,8 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     if let [strand] = strands {
         return isa.enter(Alone::<W, K> { isa, keys, rule, strand, blocks });
     }
-    // No more lanes than there are registers for: they are cleared before and wiped after.
+    // Lanes of one register of the widest kind. A stage is cleared before use and wiped afterwards, so it
+    // should be small.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     let by_squares = const { W::BLOCKS == 4 } && shuffles_whole_registers();
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
@@ -59,7 +60,7 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     }
 }
 
-/// A chain by itself. Its blocks come and go as they lie, and of registers the lowest lane counts.
+/// A single chain. Its blocks are used in place, and only the lowest lane of registers matters.
 struct Alone<'a, 's, 'd, W: AesLanes, K> {
     isa: W::Isa,
     keys: Keys<'a, K>,
@@ -84,7 +85,7 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
         for at in 0..blocks {
             rounds(isa, &mut entering, middle);
             let next = W::broadcast(isa, &block_at(&message, at + 1));
-            // To the last key: so the next block's rounds wait for nothing else.
+            // Added to the last round key, so that the next block's rounds depend on nothing else.
             let added = added_after(rule, first, input, next);
             entering = [entering[0].encrypt_last_round(last ^ added)];
             state = entering[0] ^ added;
@@ -99,7 +100,8 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
     }
 }
 
-/// What is added to the cipher's result before the next rounds: the first round key, and this block of input or the next one.
+/// The sum that is added to the cipher's result before the next rounds: the first round key, and this block
+/// of input or the next one.
 #[inline(always)]
 fn added_after<W: AesLanes>(rule: Rule, first: W, input: W, next: W) -> W {
     match rule {
@@ -109,7 +111,7 @@ fn added_after<W: AesLanes>(rule: Rule, first: W, input: W, next: W) -> W {
     }
 }
 
-/// A block of the message, or zeros behind its end.
+/// A block of the message, or zeros after its end.
 #[inline(always)]
 fn block_at(message: &SideBySide<'_, 1>, at: usize) -> Block {
     message.input(0).as_chunks().0.get(at).copied().unwrap_or([0; BLOCK_BYTES])
@@ -150,7 +152,7 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
         exchange: &mut Exchange<'_, '_, LANES, STEPS>,
     ) {
         let (isa, (first, middle, last)) = (self.isa, self.keys);
-        // Sums of three are one instruction where there are such.
+        // A sum of three is one instruction on machines that have it.
         let mut result: [W; N] = if rule.adds_before() {
             let input = self.load(blocks);
             each!(i < N => state[i] ^ input[i] ^ first.load(isa, i))
@@ -163,7 +165,8 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
         exchange.half::<W>(isa, 1);
         rounds(isa, &mut result, late);
         *state = each!(i < N => result[i].encrypt_last_round(last.load(isa, i)));
-        // One after the other: where they are cases of one choice, the compiler joins their stores, and moves states to where these find them.
+        // Two separate conditions: if they were cases of one choice, the compiler would merge their stores
+        // and add moves of states.
         if rule == Rule::Replace(Link::Cbc) {
             self.store(*state, blocks);
         }
@@ -191,8 +194,9 @@ fn sums<W: AesLanes, const N: usize>(a: [W; N], b: [W; N]) -> [W; N] {
     each!(i < N => a[i] ^ b[i])
 }
 
-/// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must
-/// not see: it would write their loop out, and move what is computed before or behind all rounds, where it fills no gap.
+/// Splits the keys into those of the first `rounds` rounds and the rest; other work is done in between. The
+/// compiler must not see the number. It would unroll the loops, and move the other work before or after all
+/// rounds, where it fills no gap.
 #[inline(always)]
 fn in_gaps<K>(keys: &[K], rounds: usize) -> (&[K], &[K]) {
     keys.split_at(black_box(rounds).min(keys.len()))

@@ -1,16 +1,21 @@
-//! CTR with its first two rounds cut to what differs between blocks: the part common to all representations.
+//! CTR with the first two rounds shared between blocks: the part common to all sliced representations.
 //!
-//! In round 1 the lowest counter byte, the block's last or first, meets only the other three of bytes 0, 5, 10 and 15,
-//! which stand still for 2⁴⁰ blocks; the other three columns depend on bytes that stand still for a *group* of 256 blocks. Round 2 is
-//! linear over columns once SubBytes is done, so the state after it is a sum: what comes from column 0, the same
-//! in every group, and what comes from columns 1 to 3, the same within a group. The first is a table of one
-//! tile, made once a run in the run's own representation; the second a block a group. A bundle then begins
-//! in round 3 with an addition.
+//! In round 1, the lowest counter byte mixes only with the other three of bytes 0, 5, 10 and 15, which are
+//! constant for 2⁴⁰ blocks. The other three columns depend on bytes that are constant in a *group* of 256
+//! blocks. After its SubBytes, round 2 is linear over columns. The state after round 2 is therefore a sum:
 //!
-//! Both are computed across the grain in 64-bit integers, whatever the representation: 256 counters, or 64 groups,
-//! at a time. Nothing here looks anything up at a secret place: the table is read in counter order.
-//! Source: as in `walk`, carried over to slices.
-//! Holds: S-boxes are taken without their constant 0x63, which round key 2 makes good (`BitKeys::folded`).
+//! ```text
+//! column_0[lowest byte] ⊕ groups[counter / 256]
+//! ```
+//!
+//! The first summand is a table of one tile, computed once per run in the run's representation. The second is
+//! one block per group, from columns 1 to 3. A bundle begins at round 3 with one addition.
+//!
+//! Both are computed bit-sliced in 64-bit integers, whatever the representation: 256 counters or 64 groups at
+//! a time. The table is read in counter order, so no lookup depends on a secret.
+//!
+//! Source: as in `walk`, applied to slices.
+//! Invariant: S-boxes are computed without their constant 0x63. Round key 2 includes it (`BitKeys::folded`).
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -32,19 +37,21 @@ use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, Wip
 /// Blocks that share all counter bytes but the lowest.
 pub(super) const GROUP_BLOCKS: usize = 256;
 
-/// Groups whose share is computed at once: one a lane.
+/// Groups that are computed at once: one per lane.
 const GROUPS: usize = u64::BITS as usize;
 
-/// Counter bits below the second lowest byte that the table depends on: byte 10 big-endian, 5 little-endian.
+/// Counter bits below the second-lowest byte that the table depends on. This is byte 10 big-endian, 5
+/// little-endian.
 pub(super) const NONCE_BITS: u32 = 40;
 
 /// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 
-/// Groups after its first that a tile may name: two it may reach into, two after those.
+/// The number of groups that a tile may refer to after its first: two that it may extend into, and two after
+/// those.
 const TILE_GROUPS: u128 = 4;
 
-/// Column r of MixColumns' matrix: how often a byte in row r counts in each row of its column.
+/// Column r of the MixColumns matrix: the factors of a byte in row r for each row of its column.
 const MIX_ROWS: [[u8; 4]; 4] = [[2, 1, 1, 3], [3, 2, 1, 1], [1, 3, 2, 1], [1, 1, 3, 2]];
 
 /// The rounds after the second, in one representation.
@@ -55,28 +62,29 @@ pub(super) trait Tail: Send + Sync {
     /// Bytes in a word.
     const WORD_BYTES: usize;
 
-    /// Brings blocks into the representation.
+    /// Converts blocks to the representation.
     fn load(&self, blocks: &[u8; TILE_BYTES], tile: &mut Tile, scratch: &mut Tile);
 
-    /// Rounds 3 to the last on the first `blocks` blocks.
+    /// Computes rounds 3 to the last on the first `blocks` blocks.
     fn run(&self, start: &Start<'_>, tile: &mut Tile, blocks: usize);
 }
 
-/// Where the tail begins: the state after round 2, as its summands.
+/// The summands of the state after round 2, with which the tail begins.
 pub(super) struct Start<'a> {
-    /// What column 0 after round 1 comes to.
+    /// The summand from column 0.
     pub(super) column_0: &'a Tile,
-    /// A word a bundle: ones for the blocks of the first group after that of the bundle's first block, and of
-    /// later ones; then for those of the second and later ones.
+    /// One word per bundle. `later[0]` has ones for blocks in a later group than the bundle's first block.
+    /// `later[1]` has ones for blocks at least two groups later.
     pub(super) later: &'a [[u8; LATER_BYTES]; 2],
-    /// What the other columns come to.
+    /// The summands from the other columns.
     pub(super) groups: &'a Groups,
-    /// Number, in `groups`, of the group of the tile's first block, and that block's number in it.
+    /// The index in `groups` of the group of the tile's first block, and the number of that block in its
+    /// group.
     pub(super) group: usize,
     pub(super) within: usize,
 }
 
-/// Bytes in a word of every bundle of a tile, at most: a byte a block.
+/// Bytes of one word per bundle of a tile: at most one byte per block.
 const LATER_BYTES: usize = TILE_BLOCKS;
 
 impl Start<'_> {
@@ -93,10 +101,10 @@ impl Start<'_> {
     }
 }
 
-/// The share of columns 1 to 3 in the state after round 2, for `GROUPS` groups. Wiped when dropped.
+/// The summands from columns 1 to 3 of the state after round 2, for `GROUPS` groups. Wiped when dropped.
 pub(super) struct Groups {
     first: Option<Counter>,
-    /// Across the grain: bit g of word `8·byte + bit` is of group g.
+    /// Bit-sliced: bit g of word `8·byte + bit` belongs to group g.
     bits: [u64; TILE_WORDS],
     blocks: [Block; GROUPS],
 }
@@ -106,12 +114,12 @@ impl Groups {
         Self { first: None, bits: [0; TILE_WORDS], blocks: [[0; BLOCK_BYTES]; GROUPS] }
     }
 
-    /// A group's share as a block.
+    /// A group's summand as a block.
     pub(super) const fn block(&self, group: usize) -> &Block {
         &self.blocks[group]
     }
 
-    /// A group's share, each bit as a pattern.
+    /// A group's summand, with each bit repeated over a word.
     #[inline(always)]
     pub(super) fn patterns(&self, group: usize) -> BitKey {
         let up = 63 - group;
@@ -148,12 +156,12 @@ impl Head {
         }
     }
 
-    /// What column 0 comes to, for the 256 counters with the lowest bytes from that of `first` on and the
-    /// other bytes of `nonce`.
+    /// Computes the summands from column 0 for 256 counters. Their lowest bytes begin with that of `first`,
+    /// and the other bytes are those of `nonce`.
     fn column_0(&self, first: u128, nonce: Counter, blocks: &mut [u8], scratch: &mut [Tile; 2]) {
         let keys = self.keys.blocks();
         let counter = nonce.block();
-        // The row of column 0 that the lowest byte comes to.
+        // The row of column 0 that holds the lowest byte.
         let counting = match nonce.order {
             ByteOrder::Big => 3,
             ByteOrder::Little => 0,
@@ -176,7 +184,7 @@ impl Head {
             let column = times(sub, MIX_ROWS[counting]);
             for row in 0..4 {
                 let sub = aes_sbox::forward(add(column[row], constant[row]));
-                // ShiftRows takes the byte to column −row.
+                // ShiftRows moves the byte to column −row.
                 for (i, product) in times(sub, MIX_ROWS[row]).into_iter().enumerate() {
                     set_byte(state, 4 * ((4 - row) % 4) + i, product);
                 }
@@ -185,12 +193,12 @@ impl Head {
         }
     }
 
-    /// What columns 1 to 3 come to, with round key 2, for the groups from `first` on.
+    /// Computes the summands from columns 1 to 3, including round key 2, for the groups from `first` on.
     fn groups(&self, first: Counter, groups: &mut Groups, scratch: &mut [Tile; 2]) {
         let [tile, spare] = scratch;
         self.counter.count_tile(first, tile, GROUPS);
         let state = tile.bundle_mut::<u64, TILE_WORDS>(Portable, 0);
-        // A group's number is its counters without their lowest byte, which meets column 0 alone.
+        // A group's number is its counters without their lowest byte, which affects only column 0.
         match first.order {
             ByteOrder::Big => state.copy_within(8.., 0),
             ByteOrder::Little => state.copy_within(..TILE_WORDS - 8, 8),
@@ -215,11 +223,11 @@ fn times(bits: Bits<u64>, factors: [u8; 4]) -> [Bits<u64>; 4] {
     })
 }
 
-/// Counter blocks born encrypted, with the rounds after the second in the way of `T`.
+/// A source of counter blocks that are already encrypted; `T` computes the rounds after the second.
 pub struct Walk<T> {
     head: Head,
     tail: T,
-    /// What ended runs have left, for those that follow: most go on where another ended.
+    /// Tables of finished runs. Later runs reuse them, because most continue where another ended.
     kept: Mutex<Vec<Wiped<Tables>>>,
 }
 
@@ -260,7 +268,7 @@ impl<T: Tail> Counting for Walking<'_, T> {
         let Self { walk, tables } = self;
         let tables = tables.get_or_insert_with(|| Box::new(Tables::new()).into());
         let within = first.value as usize % GROUP_BLOCKS;
-        // The table is of a whole tile, however few blocks of it this run takes.
+        // The table covers a whole tile, even if this run uses fewer blocks of it.
         let last = first.skip(TILE_BLOCKS as u128 - 1);
         let nonce =
             Some(first.without_low(NONCE_BITS)).filter(|&nonce| nonce == last.without_low(NONCE_BITS));
@@ -275,11 +283,11 @@ impl<T: Tail> Counting for Walking<'_, T> {
     }
 }
 
-/// What a run goes by.
+/// The tables of a run.
 struct Tables {
-    /// The high bits of the counters that `column_0` is for, if they are the same in all of it.
+    /// The high bits of the counters of `column_0`, if all of them share these bits.
     nonce: Option<Counter>,
-    /// The number in its group of the first block of `column_0` and `later`.
+    /// The number, in its group, of the first block of `column_0` and `later`.
     within: usize,
     column_0: Tile,
     later: [[u8; LATER_BYTES]; 2],
@@ -292,7 +300,7 @@ impl Tables {
         Self { nonce: None, within: 0, column_0: Tile::new(), later, groups: Groups::none() }
     }
 
-    /// `column_0` for a tile that begins with counter `first`, by way of `blocks`.
+    /// Computes `column_0` for a tile that begins with counter `first`. `blocks` is scratch space.
     fn make_table<T: Tail>(
         &mut self,
         walk: &Walk<T>,
@@ -320,7 +328,8 @@ impl Tables {
         tail.load(blocks.bytes(), &mut self.column_0, &mut scratch[0]);
     }
 
-    /// `later` for a tile whose first block is number `within` of its group, by way of `blocks`.
+    /// Computes `later` for a tile whose first block is number `within` of its group. `blocks` is scratch
+    /// space.
     fn mark_groups<T: Tail>(&mut self, tail: &T, within: usize, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
         let [tile, spare] = scratch;
         let ones = [[0; BLOCK_BYTES], [0xff; BLOCK_BYTES]];
@@ -343,7 +352,7 @@ impl Tables {
         }
     }
 
-    /// The number in `groups` of a group, with all that a tile may ask for after it.
+    /// The index of a group in `groups`. The groups that a tile may refer to after it are present too.
     fn group(&mut self, head: &Head, group: Counter, scratch: &mut [Tile; 2]) -> usize {
         let first = self.groups.first.filter(|first| first.order == group.order);
         let known = first.map(|first| group.value.wrapping_sub(first.value));

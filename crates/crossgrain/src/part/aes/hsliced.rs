@@ -1,10 +1,12 @@
-//! AES across the grain within the byte: word j holds bit j of every byte of the bundle.
+//! AES bit-sliced within 128-bit lanes: word j holds bit j of every byte in a bundle.
 //!
-//! Layout: `Repr::Hsliced`: byte lane p of a 128-bit part is byte p of the state, its eight bits are eight
-//! blocks. The whole state is eight registers: S-boxes never touch memory, ShiftRows and the rotations of
-//! MixColumns are byte shuffles.
-//! Needs: `ByteLanes`. Source: Käsper and Schwabe, "Faster and timing-attack resistant AES-GCM" (CHES 2009).
-//! Holds: nothing is renamed: a tile in this shape always has phase 0.
+//! Layout: `Repr::Hsliced`. Byte p of a 128-bit part is byte p of the state, and its eight bits belong to
+//! eight blocks. The whole state is eight registers. S-boxes do not access memory. ShiftRows and the
+//! rotations in MixColumns are byte shuffles, so nothing is renumbered and a tile in this representation
+//! always has phase 0.
+//!
+//! Needs `ByteLanes`.
+//! Source: Käsper and Schwabe, "Faster and timing-attack resistant AES-GCM" (CHES 2009).
 
 use std::fmt;
 
@@ -18,10 +20,11 @@ use crate::circuit::{Bits, aes_sbox};
 use crate::part::TilePart;
 use crate::word::{ByteLanes, Isa, Kernel, Tile, each};
 
-/// Round key bits, each byte 0x00 or 0xff as bit j of the key's byte: eight lanes of sixteen bytes.
+/// The bits of a round key. Byte p of entry j is 0xff if bit j of the key's byte p is set, and 0x00
+/// otherwise.
 type SlicedKey = [Block; 8];
 
-/// The parts that a kernel computes, with their round keys in this shape. Wiped when dropped.
+/// The parts that a kernel computes, with their round keys in this form. Wiped when dropped.
 pub struct Sliced<W: ByteLanes> {
     isa: W::Isa,
     part: Part,
@@ -30,7 +33,7 @@ pub struct Sliced<W: ByteLanes> {
 }
 
 impl<W: ByteLanes> Sliced<W> {
-    /// A step, a round, or the whole cipher, with the key of `round` or all keys.
+    /// A step, a round or the whole cipher, with the key of `round` or all keys.
     pub fn new(isa: W::Isa, part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Self {
         let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
         let keys = match part {
@@ -60,7 +63,8 @@ impl<W: ByteLanes> fmt::Debug for Sliced<W> {
     }
 }
 
-/// Which byte each place takes: permutations of the sixteen bytes of a state.
+/// The source index of each byte of a state, for permutations that move columns by `column_step` per row and
+/// rotate rows by `row_step`.
 const fn permutation(column_step: usize, row_step: usize) -> Block {
     let mut from = [0; 16];
     let mut to = 0;
@@ -73,7 +77,7 @@ const fn permutation(column_step: usize, row_step: usize) -> Block {
     from
 }
 
-/// ShiftRows, then rotations of every column by one row and by two.
+/// ShiftRows, and rotations of every column by one row and by two.
 const SHIFT_ROWS: Block = permutation(1, 0);
 const SHIFT_ROWS_ROTATE_1: Block = permutation(1, 1);
 const INV_SHIFT_ROWS: Block = permutation(3, 0);
@@ -96,7 +100,8 @@ fn add<W: ByteLanes>(a: Bits<W>, b: Bits<W>) -> Bits<W> {
     each!(bit < 8 => a[bit] ^ b[bit])
 }
 
-/// MixColumns of columns whose rows, and rows rotated by one, are given: 2·u ⊕ a₁ ⊕ u₂ with u = a ⊕ a₁.
+/// MixColumns, from the columns `a` and `rotated`, the columns rotated by one row: 2·u ⊕ a₁ ⊕ u₂ with u = a ⊕
+/// a₁.
 #[inline(always)]
 fn mix<W: ByteLanes>(isa: W::Isa, a: Bits<W>, rotated: Bits<W>) -> Bits<W> {
     let u = add(a, rotated);
@@ -107,7 +112,7 @@ fn mix<W: ByteLanes>(isa: W::Isa, a: Bits<W>, rotated: Bits<W>) -> Bits<W> {
 fn mix_columns<W: ByteLanes>(isa: W::Isa, direction: Direction, state: Bits<W>) -> Bits<W> {
     let mut a = state;
     if direction == Direction::Decrypt {
-        // Four times (aᵢ ⊕ aᵢ₊₂) added to every row makes MixColumns its own inverse.
+        // Adding four times (aᵢ ⊕ aᵢ₊₂) to every row turns InvMixColumns into MixColumns.
         a = add(a, double(double(add(a, permute(isa, a, &ROTATE_2)))));
     }
     mix(isa, a, permute(isa, a, &ROTATE_1))
@@ -147,7 +152,7 @@ fn decrypt<W: ByteLanes>(isa: W::Isa, mut state: Bits<W>, keys: &[SlicedKey]) ->
     add_round_key(isa, state, &keys[0])
 }
 
-/// The four NOTs that the circuits leave out.
+/// The four NOTs that the circuits omit.
 #[inline(always)]
 fn add_constant<W: ByteLanes>(state: Bits<W>) -> Bits<W> {
     each!(bit < 8 => if aes_sbox::CONSTANT >> bit & 1 == 1 { !state[bit] } else { state[bit] })

@@ -1,11 +1,13 @@
-//! AES by the CPU's own instructions: whole blocks in registers, eight registers in flight.
+//! AES with the CPU's AES instructions: whole blocks in registers, eight registers in flight.
 //!
-//! Layout: `Repr::Blocks`, one, two or four blocks a register (AES-NI, VAES-256, VAES-512).
-//! Needs: `AesLanes`. An AES instruction takes three to five cycles and one or two start each cycle:
-//! eight independent registers keep the unit full.
+//! An AES instruction takes three to five cycles, and one or two start per cycle. Eight independent registers
+//! keep the unit busy.
+//!
+//! Layout: `Repr::Blocks`, with one, two or four blocks per register (AES-NI, VAES-256, VAES-512).
+//! Needs `AesLanes`.
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
-//! Holds: of a remainder, the register that is not full reads and writes the lanes it has; nothing is read or
-//! written past the end.
+//! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes. Nothing past
+//! the end is read or written.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,15 +31,15 @@ pub(super) const IN_FLIGHT: usize = 8;
 /// Blocks in the widest bundle: eight registers of four.
 pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
 
-/// How far ahead lines are asked for: memory answers within the time that so many bytes take.
+/// The prefetch distance. Memory answers within the time that this many bytes take to process.
 pub(super) const AHEAD_BYTES: usize = 4096;
 
-/// The whole cipher by AES instructions, in every mode's frame.
+/// The whole cipher with AES instructions, for every mode.
 pub struct Cipher<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
     pub(super) keys: WideKeys,
-    /// For GCM, once it is asked for.
+    /// The round-1 tables of GCM, after `prepare_gcm`.
     heads: Option<Wiped<gcm::Heads>>,
 }
 
@@ -51,7 +53,7 @@ impl<W: AesLanes> Cipher<W> {
         Self::with_keys(isa, direction, keys)
     }
 
-    /// The same by round keys in the order in which the direction takes them.
+    /// The same, with round keys in the order in which the direction uses them.
     pub(super) const fn with_keys(isa: W::Isa, direction: Direction, keys: WideKeys) -> Self {
         Self { isa, direction, keys, heads: None }
     }
@@ -60,7 +62,7 @@ impl<W: AesLanes> Cipher<W> {
         self.isa
     }
 
-    /// What GCM has besides the keys.
+    /// The round-1 tables of GCM.
     #[inline(always)]
     pub(super) fn heads(&self) -> &gcm::Heads {
         self.heads.as_ref().expect("GCM is prepared before it is run")
@@ -84,12 +86,13 @@ impl<W: AesLanes> Cipher<W> {
         }
     }
 
-    /// Cut where the low 64 bits of the counter wrap, so that a kernel need not carry.
+    /// Runs CTR. The job is split where the low 64 bits of the counter wrap, so that the kernel needs no
+    /// carry.
     #[inline(never)]
     fn run_counted(&self, mut first: Counter, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, .. } = *self;
         let blocks = buffers.len_bytes() / BLOCK_BYTES;
-        // Counters until then, less one.
+        // The number of counters before the wrap, less one.
         let left = u64::MAX - first.value as u64;
         if let Ok(left) = usize::try_from(left)
             && left < blocks
@@ -113,7 +116,7 @@ impl<W: AesLanes> Cipher<W> {
 }
 
 impl<W: AesLanes> WholePart for Cipher<W> {
-    /// What follows has frames of its own: a short call saves no register here.
+    /// The functions called here are not inlined, so a short call does not save registers here.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
             Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
@@ -152,7 +155,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 
     fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
         let ghash = (self.direction == Direction::Encrypt).then(|| Ghash::new(h, W::Isa::NEEDS));
-        // The kernel reads the powers by its own registers. Without a match, GCM runs CTR and GHASH apart.
+        // The kernel reads the powers for its own register width. If the widths differ, GCM runs CTR and
+        // GHASH separately.
         let ghash = ghash.filter(Ghash::is_bound_to::<W>)?;
         self.heads = Some(gcm::Heads::of::<W>(self.isa, &self.keys));
         Some(ghash)
@@ -180,18 +184,19 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 /// Middle rounds of the shortest key.
 pub(super) const MIDDLE_LEAST: usize = 9;
 
-/// Keys of middle rounds. The first `HELD` stay in registers where there are 32: there a round waits for nothing but the
-/// one before it.
+/// The keys of the middle rounds.
 ///
-/// Elsewhere, and beyond those, a loop over rounds loads each key when its turn comes: written
-/// out, sixteen registers do not hold all keys, and LLVM then runs the registers one after another.
+/// With 32 registers, the first `HELD` keys stay in registers, so a round depends only on the round before
+/// it. With fewer registers, and for further keys, a loop over rounds loads each key when needed. An unrolled
+/// loop would be slower there: 16 registers cannot hold all keys, and LLVM would then process the state
+/// registers one after another.
 pub(super) struct Middle<'a, W, const HELD: usize> {
     held: [W; HELD],
     more: &'a [Wide],
 }
 
 impl<'a, W> Middle<'a, W, 0> {
-    /// Keys in memory alone, for kernels that have other uses for registers.
+    /// All keys in memory, for kernels that need the registers for other values.
     #[inline(always)]
     pub(super) const fn in_memory(keys: &'a [Wide]) -> Self {
         Self { held: [], more: keys }
@@ -199,7 +204,7 @@ impl<'a, W> Middle<'a, W, 0> {
 }
 
 impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
-    /// Keys of `HELD` rounds or more.
+    /// The keys of at least `HELD` rounds.
     #[inline(always)]
     pub(super) fn new(isa: W::Isa, keys: &'a [Wide]) -> Self {
         if W::REGISTERS < 32 {
@@ -209,7 +214,7 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
         Self { held: each!(i < HELD => held[i].load(isa)), more }
     }
 
-    /// The middle rounds on every register, and the last with its own keys.
+    /// Runs the middle rounds on every register, then the last round with a separate key for each register.
     #[inline(always)]
     pub(super) fn rounds<const N: usize, const ENCRYPT: bool>(
         &self,
@@ -248,17 +253,17 @@ pub(super) fn round_by<W: AesLanes, const N: usize, const ENCRYPT: bool>(state: 
     }
 }
 
-/// What a kernel does with `N` registers.
+/// A kernel on `N` registers.
 pub(super) trait Bundle<W: AesLanes> {
-    /// Registers of input, of which the first block is block `block` of the job, to those of output.
+    /// Computes output registers from input registers. The first block of input is block `block` of the job.
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N];
 }
 
 /// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder as one
 /// register or as eight.
 ///
-/// A job's buffers come to a kernel by reference: a copy would read two words at a time of what was just written one by
-/// one, and wait for it.
+/// Kernels take a job's buffers by reference. A copy would read pairs of words right after they were stored
+/// one by one, which defeats store forwarding.
 #[inline(always)]
 pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, buffers: &mut Buffers<'_>) {
     let mut buffers = buffers.reborrow();
@@ -287,16 +292,17 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     }
 }
 
-/// What a mode puts around the cipher: what enters it for the next `N` registers of input, and what is added to the result.
+/// The part of a mode around the cipher.
 pub(super) trait Frame<W: AesLanes> {
-    /// What enters, and what is added.
+    /// For the next `N` registers of input: the registers that enter the cipher, and those that are added to
+    /// its result.
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]);
 }
 
-/// What a frame begins with: the block before the first, in every lane.
+/// The initial value of a frame: the block before the first, in every lane.
 struct Before<W>(W);
 
-/// ECB: the input enters, nothing is added.
+/// ECB: the input enters, and nothing is added.
 struct Plain;
 
 impl<W> From<Before<W>> for Plain {
@@ -313,10 +319,10 @@ impl<W: AesLanes> Frame<W> for Plain {
     }
 }
 
-/// The input and the input one block earlier: one enters, the other is added. The earlier one enters in CFB
-/// decryption (`DELAYED`), the input itself in CBC decryption.
+/// Uses each input block and the one before it: one enters, the other is added. In CFB decryption (`DELAYED`)
+/// the earlier block enters; in CBC decryption the current one does.
 struct Neighbours<W, const DELAYED: bool> {
-    /// The last block of the input so far, in the last lane.
+    /// The last input block so far, in the last lane.
     previous: W,
 }
 
@@ -336,7 +342,7 @@ impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
     }
 }
 
-/// A job in a frame.
+/// A job of a mode with this frame.
 struct Framed<'a, 'b, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
@@ -359,7 +365,7 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
     }
 }
 
-/// A block by itself.
+/// A single block.
 struct One<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
@@ -393,7 +399,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, keys, tweaks, buffers } = self;
         let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
-        // One loop for both: it is much to compile.
+        // One loop serves both cases, because it takes long to compile.
         let at_once = tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS);
         let mut left = buffers.reborrow();
         while !left.is_empty() {
@@ -406,13 +412,14 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     }
 }
 
-/// XTS: the tweak is added before and after. The tweaks of the next run are made between this one's rounds: what
-/// stands before them in the program would wait for the rounds of the run before.
+/// XTS: the tweak is added before and after the cipher. The tweaks of the next run are computed between the
+/// rounds of this run. If they came first in the program, they would wait for the rounds of the previous run.
 struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
     tweaks: Stepping<W>,
-    /// Blocks from where this one was begun to the end of its sector, and runs that are left of them.
+    /// Blocks from the beginning of this run's part of the sector to the sector's end, and the runs that are
+    /// left of it.
     blocks: usize,
     runs_left: usize,
     /// The sectors after it.
@@ -427,7 +434,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> TweakedBundle<'a, W, ENCRYPT> {
         Self { isa, keys, tweaks, blocks, runs_left: blocks.div_ceil(Self::BLOCKS), sectors }
     }
 
-    /// Blocks of a run.
+    /// Blocks in a run.
     const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
 }
 
@@ -460,7 +467,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
     }
 }
 
-/// The cipher in a frame.
+/// The cipher with a frame.
 pub(super) struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
     first: W,
@@ -519,15 +526,16 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
     W::load(isa, &bytes[..W::BYTES])
 }
 
-/// The same value in every lane. Put together in registers: in memory it would be written by halves and read as a whole, which
-/// waits for both. Not by an exchange of halves: the compiler would see through it, and read the whole.
+/// Broadcasts a value to every lane. It is assembled in registers: through memory, it would be stored as two
+/// halves and loaded as a whole, which defeats store forwarding. An exchange of halves does not help, because
+/// the compiler replaces it by a load of the whole.
 #[inline(always)]
 fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
     let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
     (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
 }
 
-/// The blocks of consecutive counters from this one on.
+/// The blocks of consecutive counters, beginning with this one.
 #[inline(always)]
 pub(super) fn counters_from<W: AesLanes>(isa: W::Isa, first: Counter) -> W {
     let places = W::broadcast(isa, &first.order.places());
@@ -538,14 +546,15 @@ pub(super) fn counters_from<W: AesLanes>(isa: W::Isa, first: Counter) -> W {
     both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)).shuffle_bytes(places)
 }
 
-/// CTR: counters enter, the input is added.
+/// CTR: counters enter, and the input is added.
 pub(super) struct Counted<W> {
     /// The counters of the next register.
     next: W,
-    /// What the counters of each register in flight are ahead of the first's, and those of the next bundle.
+    /// The distance of each register's counters from the first register's, and of the next bundle's from this
+    /// one's.
     steps: [W; IN_FLIGHT],
     bundle: W,
-    /// Which byte of the number stands where in a block.
+    /// Shuffle from a number's bytes to a block's.
     places: W,
 }
 
@@ -565,7 +574,7 @@ impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
-        // Less than a bundle is the last.
+        // Only the last call can have less than a whole bundle.
         self.next = self.next.add_low_u64(self.bundle);
         (each!(i < N => counters[i].shuffle_bytes(self.places)), input)
     }

@@ -1,9 +1,11 @@
 //! The AES key schedule in constant time.
 //!
-//! SubWord is the last round of an AES instruction on a column that is the same four times, or else the S-box circuit (`cipher::aes`): no
-//! table, no branch on the key. Round keys are wiped when dropped.
-//! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5. Rijndael's blocks of 24 and 32 bytes
-//! cut the same words into longer round keys (the Rijndael submission, §4.3).
+//! SubWord is the last-round AES instruction on four equal columns. Without AES instructions it is the S-box
+//! circuit (`cipher::aes`). There are no tables and no branches on the key. Round keys are wiped when
+//! dropped.
+//!
+//! Source: FIPS 197 §5.2; §5.3.5 for the keys of the equivalent inverse cipher. With Rijndael blocks of 24
+//! and 32 bytes the same words form longer round keys (the Rijndael submission, §4.3).
 
 use std::{array, fmt};
 
@@ -12,7 +14,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 use crate::cipher::aes::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use crate::word::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
 
-/// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
+/// Round keys of the longest schedule: a block or key of 256 bits has 14 rounds.
 pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
 
 /// The round keys of one key, as blocks of `BYTES` bytes: 16 for AES.
@@ -23,7 +25,7 @@ pub struct RoundKeys<const BYTES: usize = BLOCK_BYTES> {
 }
 
 impl RoundKeys {
-    /// KeyExpansion (FIPS 197 §5.2), by these instructions if they are there.
+    /// KeyExpansion (FIPS 197 §5.2), with these instructions if they exist.
     pub fn expand(key: &Key, features: Features) -> Self {
         Self::of(key.bytes(), features)
     }
@@ -40,7 +42,7 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         keys
     }
 
-    /// Rounds of the cipher: one less than there are round keys.
+    /// Rounds of the cipher: one less than the number of round keys.
     pub const fn rounds(&self) -> usize {
         self.rounds
     }
@@ -50,7 +52,8 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         &self.blocks[..=self.rounds]
     }
 
-    /// Round keys as the description's rounds take them: in order of use, to decrypt those of the equivalent inverse cipher.
+    /// Round keys in the order in which the description's rounds use them. For decryption these are the keys
+    /// of the equivalent inverse cipher.
     #[must_use]
     pub fn in_use(&self, direction: Direction) -> Self {
         match direction {
@@ -59,7 +62,7 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         }
     }
 
-    /// Round keys for the equivalent inverse cipher, in order of use.
+    /// Round keys of the equivalent inverse cipher, in order of use.
     #[must_use]
     pub fn equivalent_inverse(&self) -> Self {
         let mut keys = self.clone();
@@ -74,7 +77,7 @@ impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
     }
 }
 
-/// A round key as often as the widest register has lanes.
+/// A round key, repeated for each lane of the widest register.
 #[repr(align(64))]
 pub(super) struct Wide([Block; LANES_MAX]);
 
@@ -87,7 +90,7 @@ impl Wide {
         Self([*key; LANES_MAX])
     }
 
-    /// Takes a round key.
+    /// Sets the round key.
     pub(super) const fn set(&mut self, key: &Block) {
         self.0 = [*key; LANES_MAX];
     }
@@ -104,17 +107,18 @@ impl Wide {
     }
 }
 
-/// Round keys as kernels of AES instructions read them: some CPUs take a turn of the unit that computes rounds to fill all lanes of a
-/// wide register from one block, and none to load it. Wiped when dropped.
+/// Round keys as the kernels of AES instructions read them. On some CPUs a broadcast from one block to all
+/// lanes of a wide register takes a slot of the unit that computes AES rounds; a load does not. Wiped when
+/// dropped.
 pub(super) struct WideKeys {
     keys: [Wide; ROUND_KEYS_MAX],
-    /// The last of them, in a place that does not depend on how many there are.
+    /// The last round key, at a place that does not depend on the number of rounds.
     last: Wide,
     rounds: usize,
 }
 
 impl WideKeys {
-    /// The same keys, wide. In one array, which is made where it stays: what is moved leaves a copy.
+    /// The same keys in wide form. They are one array, which is built in place: a move would leave a copy.
     pub(super) fn of(keys: &RoundKeys) -> Self {
         Self {
             keys: keys.blocks.map(|key| Wide::of(&key)),
@@ -123,20 +127,20 @@ impl WideKeys {
         }
     }
 
-    /// Takes the keys of another schedule.
+    /// Replaces all keys by those of another schedule.
     pub(super) fn take(&mut self, keys: &RoundKeys) {
         self.keys.iter_mut().zip(keys.blocks()).for_each(|(wide, key)| wide.set(key));
         self.last.set(&keys.blocks[keys.rounds]);
         self.rounds = keys.rounds;
     }
 
-    /// None as yet, for so many rounds.
+    /// Zeros for this number of rounds, to be set later.
     pub(super) const fn none(rounds: usize) -> Self {
         let last = Wide::of(&[0; BLOCK_BYTES]);
         Self { keys: [const { Wide::of(&[0; BLOCK_BYTES]) }; ROUND_KEYS_MAX], last, rounds }
     }
 
-    /// Takes another round key.
+    /// Replaces one round key.
     pub(super) const fn set(&mut self, round: usize, key: &Block) {
         self.keys[round].set(key);
         if round == self.rounds {
@@ -144,13 +148,13 @@ impl WideKeys {
         }
     }
 
-    /// Round key 0, those of the middle rounds, and the last.
+    /// Round key 0, the keys of the middle rounds, and the last one.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
         (&self.keys[0], &self.keys[1..self.rounds], &self.last)
     }
 
-    /// Round keys 0 and 1, and the last: with no question of how many there are.
+    /// Round keys 0 and 1, and the last one. This does not depend on the number of rounds.
     #[inline(always)]
     pub(super) const fn ends(&self) -> (&Wide, &Wide, &Wide) {
         (&self.keys[0], &self.keys[1], &self.last)
@@ -169,8 +173,8 @@ impl WideKeys {
         six
     }
 
-    /// The keys of the middle rounds that every key has, and of twice two that longer ones have besides: slices whose lengths
-    /// are known when a kernel is compiled.
+    /// The keys of the nine middle rounds that every key has, and two pairs that only longer keys have. All
+    /// lengths are known at compile time.
     #[inline(always)]
     pub(super) fn middle_in_steps(&self) -> (&[Wide], [Option<&[Wide; 2]>; 2]) {
         let more = |first: usize| self.keys[first..].first_chunk().filter(|_| self.rounds > first);
@@ -192,7 +196,7 @@ impl<const BYTES: usize> fmt::Debug for RoundKeys<BYTES> {
     }
 }
 
-/// Completes a schedule whose first words are the key, by AES instructions if they are allowed and there.
+/// Completes a schedule whose first words are the key, by AES instructions if they exist.
 fn expand_by(features: Features, words: &mut [u8], key_words: usize) {
     for_each_register!(one_block, W => {
         if let Some(isa) = <W as Register>::Isa::detect(features) {
@@ -209,7 +213,7 @@ impl<W: AesLanes> SubWord for ByInstruction<W> {
     #[inline(always)]
     fn sub_word(self, word: u32) -> u32 {
         let Self(isa) = self;
-        // ShiftRows changes nothing where all columns are the same.
+        // ShiftRows changes nothing, because all columns are equal.
         let columns = W::splat(isa, u64::from(word) << 32 | u64::from(word));
         let mut lane = [0; BLOCK_BYTES];
         columns.encrypt_last_round(W::splat(isa, 0)).store_lowest(&mut lane);
@@ -238,7 +242,7 @@ impl<W: AesLanes> Kernel for Expand<'_, W> {
     }
 }
 
-/// Goes on with the lanes of a schedule, of which the first `KEY_LANES` are the key's: four words at a time, all in registers.
+/// Completes a schedule in registers, four words at a time. The first `KEY_LANES` lanes are the key.
 #[inline(always)]
 fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut [[u8; BLOCK_BYTES]]) {
     let indices = |bytes| W::broadcast(isa, &bytes);
@@ -257,7 +261,7 @@ fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut 
         } else {
             before.shuffle_bytes(last).encrypt_last_round(W::splat(isa, 0))
         };
-        // Each word is added to those after it, as the schedule does one after another.
+        // Adds each word to all words after it, which equals the sequential additions of the schedule.
         let pairs = known[0] ^ known[0].shuffle_bytes(word_up);
         let next = pairs ^ pairs.shuffle_bytes(two_words_up) ^ substituted;
         next.store_lowest(lane);
@@ -266,5 +270,5 @@ fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut 
     }
 }
 
-/// An index that picks zero.
+/// A shuffle index that selects zero.
 const NO: u8 = 0x80;

@@ -1,10 +1,13 @@
-//! AES's key schedule of many keys at once, four to 128 bits.
+//! The AES key schedule of many keys at once, four keys per 128 bits.
 //!
-//! Layout: a word of the schedule of four keys is 128 bits, a key a 32-bit lane, so that one instruction takes SubWord of
-//! all four. The words of a round key are transposed into four blocks, as an instruction for a round takes them.
-//! Needs: `AesLanes`. Source: FIPS 197 §5.2; SubWord by the last round's instruction is from Gueron's white paper on the
-//! AES instructions.
-//! Holds: no table and no branch on a key.
+//! Layout: a schedule word of four keys is 128 bits, with one key per 32-bit lane. One instruction computes
+//! SubWord of all four. The words of a round key are transposed into four blocks, the form that AES
+//! instructions take.
+//!
+//! Needs `AesLanes`.
+//! Source: FIPS 197 §5.2; SubWord by the last-round instruction is from Gueron's white paper on the AES
+//! instructions.
+//! Invariant: no table and no branch on a key.
 
 use crate::block::Block;
 use crate::word::{AesLanes, Lane32, each, unrolled};
@@ -12,7 +15,7 @@ use crate::word::{AesLanes, Lane32, each, unrolled};
 /// Rcon (FIPS 197 §5.2), by number.
 pub(crate) const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
 
-/// Where SubWord finds its bytes: the instruction for the last round shifts rows too, which this undoes.
+/// Shuffle indices before SubWord. The last-round instruction also shifts rows, and this shuffle undoes that.
 const fn sub_word_bytes(rotation: usize) -> Block {
     let mut indices = [0; 16];
     let mut at = 0;
@@ -39,7 +42,7 @@ impl<W: AesLanes + Lane32> LaneSchedule<W> {
         Self { isa, bytes: each!(rotation < 2 => W::broadcast(isa, &bytes[rotation])) }
     }
 
-    /// The schedule as far as it is there; a start has word i at the place i modulo `NK`.
+    /// A schedule whose `NK` words before word `ready` are set. `start` has word i at index i modulo `NK`.
     #[inline(always)]
     pub(super) fn begun<const NK: usize>(&self, start: [W; NK], ready: usize) -> [W; WORDS_MAX] {
         let mut words = [W::splat(self.isa, 0); WORDS_MAX];
@@ -49,7 +52,8 @@ impl<W: AesLanes + Lane32> LaneSchedule<W> {
         words
     }
 
-    /// What goes through the S-boxes for the word `i` that begins a group, plus another word.
+    /// SubWord of the word before `i`, with rotation and constant if the schedule has them there, plus
+    /// another word. Word `i` begins a group.
     #[inline(always)]
     pub(super) fn substituted<const NK: usize>(&self, words: &[W; WORDS_MAX], i: usize, plus: W) -> W {
         let before = words[i - 1];
@@ -61,10 +65,12 @@ impl<W: AesLanes + Lane32> LaneSchedule<W> {
         }
     }
 
-    /// The group of words that word `i` begins, the last of it first: the next group waits for that alone.
+    /// Computes the group of words that begins with word `i`. The last word comes first, because the next
+    /// group depends only on it.
     ///
-    /// A word is the one before it plus that `NK` before. So a group's last word is the substituted one plus all
-    /// of the group `NK` before, and a group's sum is that of every second word of the one before that.
+    /// A word is the sum of the previous word and the one `NK` before it. A group's last word is therefore
+    /// the substituted word plus all words of the group `NK` before. The sum of a group is the sum of every
+    /// second word of the group before it.
     #[inline(always)]
     pub(super) fn expand<const NK: usize>(&self, words: &mut [W; WORDS_MAX], i: usize, ready: usize) {
         let old = i - NK;
@@ -86,16 +92,16 @@ impl<W: AesLanes + Lane32> LaneSchedule<W> {
     }
 }
 
-/// Words of the longest schedule, whole groups.
+/// Words of the longest schedule, in whole groups.
 pub(super) const WORDS_MAX: usize = 60;
 
-/// The round key that word `i` begins, of four keys to 128 bits.
+/// The round key that begins with word `i`, for four keys per 128 bits.
 #[inline(always)]
 pub(super) fn round_key<W: Lane32>(words: &[W; WORDS_MAX], i: usize) -> [W; 4] {
     W::transpose_lanes(each!(column < 4 => words[i + column]))
 }
 
-/// Words of the schedule from one that goes through S-boxes to the next.
+/// The distance between schedule words that go through S-boxes.
 pub(super) const fn group<const NK: usize>() -> usize {
     if NK == 8 { 4 } else { NK }
 }

@@ -1,6 +1,7 @@
-//! OCB by AES instructions: blocks, their masks and the sum of the plaintext in one run through a message.
+//! OCB with AES instructions: blocks, their masks and the plaintext checksum in one pass over a message.
 //!
-//! Layout and needs: as in `instructions`. Source: RFC 7253 §4.2 and §4.3.
+//! Layout and requirements: as in `instructions`.
+//! Source: RFC 7253 §4.2 and §4.3.
 
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;
@@ -9,7 +10,7 @@ use crate::part::mask::{LongMasks, TABLE_BLOCKS};
 use crate::part::sum::added;
 use crate::word::{AesLanes, Buffers, Kernel, each};
 
-/// OCB over blocks. The number of the first is one more than a multiple of [`TABLE_BLOCKS`].
+/// OCB over whole blocks. The number of the first block is one more than a multiple of [`TABLE_BLOCKS`].
 pub(super) struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     pub(super) isa: W::Isa,
     pub(super) keys: &'a WideKeys,
@@ -17,7 +18,7 @@ pub(super) struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     pub(super) buffers: &'a mut Buffers<'b>,
 }
 
-/// Gives the sum of the plaintext.
+/// Returns the sum of the plaintext.
 impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
     type Output = Block;
 
@@ -28,33 +29,35 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
         over_bundles(isa, &mut bundle, buffers);
         let mut sums = [0; 64];
         bundle.sum.store(&mut sums[..W::BYTES]);
-        // What was left over was decrypted with padding behind it.
+        // The remainder was decrypted together with padding after it, so its plaintext is added here.
         let rest = if ENCRYPT { 0..0 } else { buffers.len_bytes() - bundle.left..buffers.len_bytes() };
         added(added(0, &sums[..W::BYTES]), &buffers.output_mut()[rest]).to_le_bytes()
     }
 }
 
-/// A mask is added before and after, and the plaintext added up.
+/// Adds the mask before and after the cipher, and sums the plaintext.
 ///
-/// The masks of a bundle are the one before its first, which is the same in every lane, and entries of a table, the same for all bundles
-/// but in the last lane: there the step stands that the number of the block asks for.
+/// The masks of a bundle are the mask before its first block, common to all lanes, plus table entries. The
+/// entries are the same in all bundles except in the last lane, whose step depends on the number of its
+/// block.
 struct MaskedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
     masks: LongMasks<'a>,
     /// The mask before the next bundle.
     before: W,
-    /// From one bundle to the next, if every bundle took the least step, which the table has for the last block.
+    /// The difference between bundles if the last block of each took the least step. The table has that step
+    /// in its last entry.
     across: W,
     least_step: W,
     last_lane: W,
     sum: W,
-    /// Bytes of ciphertext whose plaintext is not in the sum.
+    /// Bytes of ciphertext whose plaintext is not yet in the sum.
     left: usize,
 }
 
 impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
-    /// Blocks of a bundle.
+    /// Blocks in a bundle.
     const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
 
     #[inline(always)]
@@ -75,20 +78,22 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
         }
     }
 
-    /// To the next bundle, by what the step of its last block has besides the least.
+    /// Advances to the next bundle. `step` is the difference between the step of its last block and the least
+    /// step.
     #[inline(always)]
     fn go_on(&mut self, step: W) {
         self.before = self.before ^ self.across ^ step;
     }
 
-    /// The first key and the last, with what all masks of the bundle share.
+    /// The first key and the last, each plus the common part of the bundle's masks.
     #[inline(always)]
     fn outer_keys(&self) -> (W, W) {
         let (first, _, last) = self.keys.split();
         (first.load::<W>(self.isa) ^ self.before, last.load::<W>(self.isa) ^ self.before)
     }
 
-    /// What the masks of the bundle from this block on are besides the one before, which then becomes the next bundle's.
+    /// The masks of the bundle from this block on, without their common part, which then advances to the next
+    /// bundle.
     #[inline(always)]
     fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
         let Self { isa, ref masks, .. } = *self;

@@ -1,7 +1,12 @@
-//! The parts of AES: AddRoundKey, SubBytes, ShiftRows, MixColumns, their inverses, rounds and the whole
-//! cipher, in every representation.
+//! AES: its steps, rounds and the whole cipher, in every representation.
 //!
-//! `key` expands the key once; every representation makes its own form of the round keys from that.
+//! `key` expands a key once. Each representation derives its own form of the round keys from that.
+//!
+//! * `table`: table lookups on bytes
+//! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`
+//! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
+//!   blocks
+//! * `own_keys`, `lane_schedule`, `search`: one key per lane
 
 pub mod bitsliced;
 pub mod bytesliced;
@@ -27,8 +32,8 @@ use crate::block::{Cipher, Direction, Family};
 
 /// A step of AES, or a run of steps that one variant computes.
 ///
-/// In FIPS 197 encryption is `AddRoundKey(0)`, then rounds of SubBytes, ShiftRows, MixColumns and
-/// AddRoundKey, the last without MixColumns; decryption undoes the same steps in reverse.
+/// In FIPS 197, encryption is `AddRoundKey(0)`, then rounds of SubBytes, ShiftRows, MixColumns and
+/// AddRoundKey; the last round has no MixColumns. Decryption inverts the same steps in reverse order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// XOR with a round key (FIPS 197 §5.1.4).
@@ -49,11 +54,11 @@ impl Part {
     /// The steps, which a plan may take one by one.
     pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
 
-    /// All of them, in the order in which tables list them.
+    /// All parts, in the order in which tables list them.
     pub const ALL: [Self; 6] =
         [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::Round, Self::Cipher];
 
-    /// The phase of a tile in which ShiftRows is renaming, after this part.
+    /// The phase of a tile after this part, in representations where ShiftRows is a renaming.
     pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
         match (self, direction) {
             (Self::ShiftRows | Self::Round, Direction::Encrypt) => (phase + 1) % 4,
@@ -62,7 +67,7 @@ impl Part {
         }
     }
 
-    /// As plans know it.
+    /// The part as the planner names it.
     pub const fn planned(self) -> super::Part {
         let names = match self {
             Self::AddRoundKey => ["add-round-key"; 2],
@@ -75,13 +80,13 @@ impl Part {
         super::Part { family: Family::Aes, names }
     }
 
-    /// The part that plans know so.
+    /// The AES part with this planner name.
     pub fn of(part: super::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
-/// The steps of a middle round, as encryption has them.
+/// The steps of a middle round in the order of encryption.
 const ROUND: [super::Part; 4] = [
     Part::SubBytes.planned(),
     Part::ShiftRows.planned(),
@@ -89,7 +94,7 @@ const ROUND: [super::Part; 4] = [
     Part::AddRoundKey.planned(),
 ];
 
-/// What plans have to know of AES.
+/// The planner's entry for AES.
 pub(super) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],

@@ -1,10 +1,14 @@
-//! Messages under a key each by AES instructions: the schedules of all lanes side by side, then rounds by each lane's own keys.
+//! Messages with a separate key each, by AES instructions: the key schedules of all lanes side by side, then
+//! rounds with each lane's keys.
 //!
-//! Layout: round key r of lane l is block l of row r, so that a register of lanes finds its keys one after another, and a register of
-//! one message its key in a block, which is broadcast. A register holds consecutive blocks of one message, so that nothing is brought
-//! together from several; where no message has more than a block, a register holds a block of each.
-//! Needs: `AesLanes`. Source: `lane_schedule`; FIPS 197 §5.1, and the equivalent inverse cipher, §5.3.5.
-//! Holds: a message's block is read before it is replaced. Round keys lie in memory that `exec` wipes.
+//! Layout: round key r of lane l is block l of row r. A register with blocks of several lanes loads
+//! neighbouring keys of a row. A register with blocks of one message broadcasts one key. A register normally
+//! holds consecutive blocks of one message, so nothing has to be gathered. If no message is longer than a
+//! block, a register holds one block of each.
+//!
+//! Needs `AesLanes`.
+//! Source: `lane_schedule`; FIPS 197 §5.1, and §5.3.5 for the equivalent inverse cipher.
+//! Invariants: a message's block is read before it is replaced. Round keys are in memory that `exec` wipes.
 
 use std::fmt;
 
@@ -19,23 +23,24 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 
-/// Records of this length and more are worth round keys that are the same in all lanes of a register (`examples/own_keys.rs`, Zen 5).
+/// Records of at least this length are run with the same round keys in all lanes of a register
+/// (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: AesLanes>() -> usize {
     if W::REGISTERS == 32 { 5 * W::BYTES } else { 4 * W::BYTES }
 }
 
-/// A round key of every lane.
+/// One round key of every lane.
 #[repr(align(64))]
 pub(super) struct Row([Block; LANES_MAX]);
 
 impl Row {
-    /// The keys of the lanes that register `register` holds a block of each.
+    /// The keys of the lanes whose blocks are in this register.
     #[inline(always)]
     fn of_register<W: AesLanes>(&self, isa: W::Isa, register: usize) -> W {
         W::load(isa, &self.0.as_flattened()[register * W::BYTES..][..W::BYTES])
     }
 
-    /// A lane's key, as often as a register has blocks.
+    /// The key of one lane, in every lane of a register.
     #[inline(always)]
     fn of_lane<W: AesLanes>(&self, isa: W::Isa, lane: usize) -> W {
         W::broadcast(isa, &self.0[lane % LANES_MAX])
@@ -54,18 +59,18 @@ impl<W: AesLanes> RoundKey<W> for Row {
     }
 }
 
-/// The cipher in one direction with a key for each lane.
+/// The cipher in one direction with one key per lane.
 pub struct OwnKeys<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
     key_bytes: usize,
     rows: [Row; ROUND_KEYS_MAX],
-    /// For long records: the key of one lane.
+    /// For long records: the key of a single lane.
     alone: Cipher<W>,
 }
 
 impl<W: AesLanes> OwnKeys<W> {
-    /// The cipher with keys of so many bytes: none as yet.
+    /// The cipher for keys of `key_bytes` bytes, without keys so far.
     pub const fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
         const { assert!(IN_FLIGHT * W::BLOCKS <= LANES_MAX) };
         Self {
@@ -84,7 +89,7 @@ impl<W: AesLanes> OwnKeys<W> {
     }
 }
 
-/// Round keys in the order in which a direction takes them.
+/// Round keys in the order in which a direction uses them.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) first: &'a Row,
@@ -168,14 +173,14 @@ impl<W: AesLanes> fmt::Debug for OwnKeys<W> {
     }
 }
 
-/// The schedules of the first `count` lanes, whose keys stand in the first rows: of `NK` words.
+/// Computes the schedules of the first `count` lanes. The keys, of `NK` words each, are in the first rows.
 struct Expand<'a, W: AesLanes, const NK: usize, const ENCRYPT: bool> {
     isa: W::Isa,
     rows: &'a mut [Row; ROUND_KEYS_MAX],
     count: usize,
 }
 
-/// Registers of round keys that one schedule makes.
+/// Registers of round keys that one schedule produces.
 const TOGETHER: usize = 4;
 
 impl<W: AesLanes + Lane32, const NK: usize, const ENCRYPT: bool> Kernel for Expand<'_, W, NK, ENCRYPT> {
@@ -199,7 +204,7 @@ impl<W: AesLanes + Lane32, const NK: usize, const ENCRYPT: bool> Kernel for Expa
                 let row = &mut rows[if ENCRYPT { round } else { NK + 6 - round }];
                 let stays = ENCRYPT || round == 0 || round == NK + 6;
                 for (i, key) in keys.into_iter().enumerate() {
-                    // InvMixColumns alone: the other steps of two instructions undo each other.
+                    // InvMixColumns: the other steps of the two instructions cancel.
                     let key = if stays { key } else { key.encrypt_last_round(zero).decrypt_round(zero) };
                     row.set(register + i, key);
                 }
@@ -208,7 +213,7 @@ impl<W: AesLanes + Lane32, const NK: usize, const ENCRYPT: bool> Kernel for Expa
     }
 }
 
-/// A block in each lane.
+/// One block per lane.
 struct Blocks<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     rows: Rows<'a>,
@@ -247,7 +252,8 @@ fn last_round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
     if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) }
 }
 
-/// Records that are not long, as many registers of them in flight as there are, whosever they are.
+/// Runs the records that are not long. All registers in flight are used, and they may belong to different
+/// records.
 struct Run<'a, 'b, 'c, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     rows: Rows<'a>,
@@ -290,7 +296,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
     }
 }
 
-/// The cipher on registers, each by the key of its lane, and what is added to the result.
+/// The cipher on registers, each with the key of its lane. `added` is added to the results.
 #[inline(always)]
 fn rounds<W: AesLanes, const ENCRYPT: bool>(
     isa: W::Isa,
@@ -312,7 +318,7 @@ fn rounds<W: AesLanes, const ENCRYPT: bool>(
     }
 }
 
-/// The first register of what is left of a message, with zeros behind its end.
+/// The first register of the rest of a message, with zeros after its end.
 #[inline(always)]
 fn loaded<W: AesLanes>(isa: W::Isa, left: &[u8]) -> W {
     match left.get(..W::BYTES) {
@@ -329,8 +335,8 @@ fn stored<W: AesLanes>(word: W, left: &mut [u8]) {
     }
 }
 
-/// What enters the cipher for the register of input at byte `at` of a record, and what is added to its result. `before` is the register
-/// of input before that.
+/// For the register of input at byte `at` of a record: the register that enters the cipher, and the one that
+/// is added to the result. `before` is the previous register of input.
 #[inline(always)]
 fn around<W: AesLanes>(isa: W::Isa, born: Born, iv: &Block, input: W, at: usize, before: &mut W) -> (W, W) {
     match born {

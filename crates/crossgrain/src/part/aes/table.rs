@@ -1,10 +1,12 @@
-//! AES along the grain in the textbook's way: bytes, and look-ups in tables.
+//! AES on bytes, with table lookups.
 //!
 //! Layout: `Repr::Blocks`, any number of blocks.
-//! Needs: nothing. Source: FIPS 197; the T-tables of the Rijndael submission §5.2.1, which join SubBytes
-//! and MixColumns in one look-up of a column a byte.
-//! Holds: the tables are read at secret places, so **SubBytes and the T-table cipher leak through the
-//! cache** and are recorded so; the other three steps leak nothing.
+//! Needs no special instructions.
+//! Source: FIPS 197; the T-tables of the Rijndael submission §5.2.1, which combine SubBytes and MixColumns in
+//! one lookup per byte.
+//!
+//! The tables are read at secret places, so **SubBytes and the T-table cipher leak through the cache** and
+//! are recorded as leaking. The other three steps leak nothing.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -28,7 +30,7 @@ fn from_bits(bits: [u32; 8]) -> u8 {
     (0..8).fold(0, |byte, bit| byte | ((bits[bit] & 1) as u8) << bit)
 }
 
-/// SubBytes of each byte, or InvSubBytes.
+/// The table of SubBytes or InvSubBytes.
 const fn sub_table(direction: Direction) -> &'static [u8; 256] {
     &Aes::BOXES[direction as usize].table
 }
@@ -40,7 +42,8 @@ static T: LazyLock<TTable> = LazyLock::new(|| t_table(sub_table(Direction::Encry
 static INV_T: LazyLock<TTable> =
     LazyLock::new(|| t_table(sub_table(Direction::Decrypt), aes_linear::inv_mix_column));
 
-/// By row, the column that a byte contributes after SubBytes and MixColumns or their inverses, its lowest row in the lowest byte.
+/// For each row, the column that a byte contributes after SubBytes and MixColumns or their inverses. The
+/// column's lowest row is in the lowest byte.
 pub(crate) fn t_tables(direction: Direction) -> &'static TTable {
     match direction {
         Direction::Encrypt => &T,
@@ -58,7 +61,7 @@ fn t_table(sub: &[u8; 256], mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTa
     })
 }
 
-/// The byte that ShiftRows moves to `to`, or InvShiftRows.
+/// The index of the byte that ShiftRows or InvShiftRows moves to `to`.
 const fn shift_rows_from(direction: Direction, to: usize) -> usize {
     let (column, row) = (to / 4, to % 4);
     match direction {
@@ -67,7 +70,7 @@ const fn shift_rows_from(direction: Direction, to: usize) -> usize {
     }
 }
 
-/// One step on blocks, with the round key it may need.
+/// One step on blocks, with the round key that it may need.
 pub struct Step {
     part: Part,
     direction: Direction,
@@ -75,7 +78,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step of the given round; `None` for a part that is no single step.
+    /// A step of the given round; `None` if the part is not a single step.
     pub fn new(part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Option<Self> {
         let key = Zeroizing::new(keys.blocks()[round]);
         Part::STEPS.contains(&part).then_some(Self { part, direction, key })
@@ -126,7 +129,7 @@ fn mix_columns(state: &mut [Block], direction: Direction) {
     }
 }
 
-/// The whole cipher by T-tables, a block at a time.
+/// The whole cipher with T-tables, one block at a time.
 pub struct TCipher {
     direction: Direction,
     keys: RoundKeys,

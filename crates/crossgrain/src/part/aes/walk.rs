@@ -1,17 +1,20 @@
-//! CTR with its first two rounds taken from a table that is walked in counter order.
+//! CTR that takes its first two rounds from a table in counter order.
 //!
-//! In round 1 the lowest counter byte b, the block's last or first, meets only the other three of bytes 0, 5, 10
-//! and 15. They stand still for 2⁴⁰ blocks, whichever end the counter begins at: column 0 after round 1 is a function F
-//! of b alone. The other three columns depend on the bytes next to b and change once in 256 blocks. Round 2 is
-//! linear over columns once SubBytes is done, so the state after it is `table[b] ⊕ rest`: 256 blocks
-//! computed once for a key and nonce, and one block once in 256. Eight rounds of AES-128 remain of ten.
+//! In round 1, column 0 depends only on bytes 0, 5, 10 and 15. One of them is the lowest counter byte b
+//! (the last or first of the block). The others are constant for 2⁴⁰ blocks in either byte order, so column
+//! 0 after round 1 is a function of b. The other three columns depend on the bytes next to b and change
+//! once in 256 blocks. After its SubBytes, round 2 is linear over columns. The state after round 2 is
+//! therefore `table[b] ⊕ rest`. The table costs 256 blocks per key and nonce, and `rest` one block per 256.
+//! Eight of the ten rounds of AES-128 remain.
+//!
 //! The table is read at public places, in order: constant-time.
 //!
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
-//! Source: the caching of Park and Lee, "FACE: fast AES CTR mode encryption" (2018), here for registers
-//! of several blocks.
-//! Holds: `S(0) = 0x63` of the twelve bytes left out of the table and of the four left out of the rest
-//! adds up to 0x63 in every byte after MixColumns, and is taken off the table.
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: the caching of Park and Lee, "FACE: fast AES CTR mode encryption" (2018), here for registers of
+//! several blocks.
+//! Invariant: the table sets twelve bytes of its state to zero, and `rest` four. SubBytes maps each to S(0),
+//! which is 0x63. After MixColumns these add up to 0x63 in every byte, and the table includes the correction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,22 +31,22 @@ use crate::part::ghash::Ghash;
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 
-/// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
-/// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
+/// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.
+/// Using it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
 
-/// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
-/// reference are taken and given back.
+/// Calls with fewer blocks do not use the table. Threads share it, so each use takes and releases a lock and
+/// a reference.
 const FEW_BLOCKS: usize = 128;
 
-/// CTR by AES instructions, rounds 1 and 2 by table as soon as that pays.
+/// CTR by AES instructions, with rounds 1 and 2 from a table once that pays.
 pub struct Walk<W: AesLanes> {
     plain: Cipher<W>,
     isa: W::Isa,
     nonce: Mutex<Nonce>,
 }
 
-/// The nonce met last, how much was done under it, and its table once there is one.
+/// The most recent nonce, the number of blocks encrypted under it, and its table, if there is one.
 #[derive(Default)]
 struct Nonce {
     /// The high bits of its counters.
@@ -52,19 +55,20 @@ struct Nonce {
     table: Option<SharedTable>,
 }
 
-/// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
-/// bundles that begin near the end. Wiped when dropped.
+/// The column-0 part of the state after round 2, for every lowest counter byte. The first entries are
+/// repeated at the end for bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
 struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
 
 impl Table {
-    /// A place for a table, to be filled where it stays: what is moved leaves a copy.
+    /// An empty table, to be filled in place: a move would leave a copy.
     const fn new() -> Self {
         Self([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])
     }
 }
 
-/// Boxed: between the counts of an `Arc` and the table, its alignment would leave a gap, and what lay on the stack would get there.
+/// Boxed: directly in the `Arc`, the table's alignment would leave a gap after the counts, and stale stack
+/// contents would end up there.
 #[allow(clippy::redundant_allocation, reason = "the gap")]
 type SharedTable = Arc<Box<Table>>;
 
@@ -80,7 +84,7 @@ impl<W: AesLanes> Walk<W> {
         Self { plain: Cipher::new(isa, Direction::Encrypt, keys), isa, nonce: Mutex::new(Nonce::default()) }
     }
 
-    /// Many blocks, with tables of the nonces that they are under.
+    /// Runs many blocks, with the tables of their nonces.
     #[inline(never)]
     fn run_tabled(&self, mut first: Counter, mut buffers: Buffers<'_>) {
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
@@ -104,7 +108,7 @@ impl<W: AesLanes> Walk<W> {
         }
     }
 
-    /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
+    /// The table of the nonce of counter `first`, if it pays after `blocks` more blocks.
     #[inline(never)]
     fn table(&self, first: Counter, blocks: usize) -> Option<SharedTable> {
         let high = Some(first.without_low(NONCE_BITS));
@@ -186,7 +190,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let base = counters::<W>(isa, first.value, 1);
         let places = W::broadcast(isa, &first.order.places());
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
-            // The lowest byte of `first` is zero: nothing carries out of it.
+            // The lowest byte of `first` is zero, so nothing carries out of it.
             let low_byte = ((i * W::BLOCKS) % GROUP_BLOCKS) as u128;
             let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).shuffle_bytes(places);
             let column = after_round_1::<W>(isa, counter, first_key, &middle[0]) & column_zero(isa);
@@ -220,7 +224,7 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
     }
 }
 
-/// Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
+/// Rounds that the table and `rest` replace: the first two middle rounds.
 const TABLED: usize = 2;
 
 struct WalkBundle<'a, W: AesLanes> {
@@ -239,21 +243,21 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
     }
 }
 
-/// Counters after round 2, by a table.
+/// Counters after round 2, from a table.
 struct Walker<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
     table: &'a Table,
     first: Counter,
-    /// What the table leaves out of the state after round 2, the same for a whole group.
+    /// The part of the state after round 2 that the table omits, which is the same in a whole group.
     rest: W,
 }
 
-/// Ones, then zeros: read from the middle minus n blocks, it selects the first n blocks of a bundle.
+/// Ones, then zeros. Loaded from n blocks before the middle, it selects the first n blocks of a bundle.
 pub(super) static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros();
 
 impl<'a, W: AesLanes> Walker<'a, W> {
-    /// From a counter on, by the table of its nonce.
+    /// Begins at a counter, with the table of its nonce.
     #[inline(always)]
     fn new(isa: W::Isa, keys: &'a WideKeys, table: &'a Table, first: Counter) -> Self {
         let mut walker = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
@@ -269,7 +273,7 @@ impl<'a, W: AesLanes> Walker<'a, W> {
         columns.encrypt_round(middle[1].load(self.isa))
     }
 
-    /// The states of the counters from the first plus `block` on. Bundles must follow one another.
+    /// The states of the counters from `first` plus `block` on. Bundles must follow one another.
     #[inline(always)]
     fn after_round_2<const N: usize>(&mut self, block: usize) -> [W; N] {
         let Self { isa, table, first, rest, .. } = self;

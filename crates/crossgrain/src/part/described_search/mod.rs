@@ -1,8 +1,11 @@
-//! Search for the key of a cipher that is described once: its steps on batches of keys, and on [`registers`] all of it.
+//! Search for the key of a described cipher: its steps on batches of keys, and on [`registers`] all steps in
+//! one kernel.
 //!
-//! The schedule goes across the grain, by gates for 64 keys at a time; the rounds go so too, or along it by look-ups.
-//! Holds: all known bits are compared, so what is found is right; but for the look-ups nothing branches or indexes on keys, except on
-//! that.
+//! The schedule is bit-sliced, with gates for 64 keys at a time. The rounds are bit-sliced too, or use table
+//! lookups.
+//!
+//! Invariant: all known bits are compared, so reported keys are right. Except in the lookups, no branch or
+//! index depends on a key, apart from the result of the comparison.
 
 pub mod registers;
 
@@ -12,7 +15,7 @@ use super::search::{Batch, KeyStep, Known};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
 use crate::cipher::{Entry, KEYS_AT_ONCE};
 
-/// The round keys of each key.
+/// Computes the round keys of each key.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     entry: &'static Entry,
@@ -21,7 +24,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// For keys of a cipher.
+    /// The step for keys of a cipher.
     pub fn new(cipher: Cipher, known: &Known) -> Self {
         let entry = Entry::of(cipher.family());
         Self { entry, key_bytes: cipher.key_bytes(), direction: known.direction }
@@ -38,7 +41,7 @@ impl KeyStep for Schedule {
     }
 }
 
-/// The known block under each key.
+/// Computes the known block under each key.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds<const ACROSS: bool> {
     entry: &'static Entry,
@@ -47,7 +50,7 @@ pub struct Rounds<const ACROSS: bool> {
 }
 
 impl<const ACROSS: bool> Rounds<ACROSS> {
-    /// For keys of a cipher.
+    /// The step for keys of a cipher.
     pub fn new(cipher: Cipher, known: &Known) -> Self {
         let Known { direction, input, .. } = *known;
         Self { entry: Entry::of(cipher.family()), direction, input }
@@ -69,7 +72,7 @@ impl<const ACROSS: bool> KeyStep for Rounds<ACROSS> {
     }
 }
 
-/// Whether each result is the known one, as far as that is known.
+/// Compares each result with the known bits.
 #[derive(Clone, Copy)]
 pub struct Comparison {
     output: Block,
@@ -77,7 +80,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// With what is known.
+    /// The step for this known block.
     pub const fn new(known: &Known) -> Self {
         Self { output: known.output, mask: known.mask }
     }

@@ -1,8 +1,11 @@
-//! Search for the key of a cipher that is described once, on registers: a lane is a key.
+//! Search for the key of a described cipher in registers, with one key per lane.
 //!
-//! Layout: byte i of a key, of its round keys and of the known block under it lies in register i, as in `Repr::Bytesliced`. The round keys of a bundle
-//! are made first, and stay in the first cache for the rounds.
-//! Holds: all known bits are compared. A start is the key itself, so `part::search`'s sums hold for either use of a table.
+//! Layout: byte i of a key, of its round keys and of the known block is in register i, as in
+//! `Repr::Bytesliced`. The round keys of a bundle are computed first, and stay in the first-level cache for
+//! the rounds.
+//!
+//! Invariant: all known bits are compared. A start is the key itself, so the sums of `part::search` are
+//! correct for both uses of a table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +44,8 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> fmt::Debug for Search<U, W, Y> {
 }
 
 impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Search<U, W, Y> {
-    /// A kernel for keys of one of the cipher's lengths; `None` if the way cannot do its S-boxes.
+    /// A kernel for keys of one of the cipher's lengths. `None` if this form of substitution cannot compute
+    /// the S-boxes.
     ///
     /// # Panics
     /// If there is no room for its round keys.
@@ -92,7 +96,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
     }
 }
 
-/// All bundles with one outer key.
+/// Tries all bundles with one outer key.
 struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Way<W>> {
     search: &'a Search<U, W, Y>,
     bundles: &'a [[W; KEY_BYTES]],
@@ -119,7 +123,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Kernel for Try<'_, U, W, Y> {
         for (inner, found) in bundles.iter().zip(found) {
             let key = each!(i < KEY_BYTES => Byte(inner[i] ^ same(isa, outer[i])));
             U::Cipher::round_keys(lanes, &key[..key_bytes], direction, &mut |place, bytes: &[Byte<W>]| {
-                // No instruction but copies: this need not be inlined.
+                // This closure only copies, so it need not be inlined.
                 round_keys[place..][..bytes.len()].copy_from_slice(bytes);
             });
             let block = each!(i < 16 => Byte(same(isa, input[i])));

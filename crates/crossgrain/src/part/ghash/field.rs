@@ -1,35 +1,36 @@
-//! Products in GF(2¹²⁸), a lane each, and how they are reduced.
+//! Products in GF(2¹²⁸), one per lane, and their reduction.
 
 use super::{LANES_MAX, Order};
 use crate::block::Block;
 use crate::word::{AesLanes, CarrylessLanes};
 
-/// The constants of the field in each lane.
+/// The constants of the field, in each lane.
 #[derive(Clone, Copy)]
 pub(in crate::part) struct Field<W> {
     pub(super) zero: W,
-    /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
+    /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 without its first and last term, which the reduction handles by swaps of
+    /// halves.
     modulus: W,
-    /// Picks the bytes of a block for a lane, and back.
+    /// Shuffle from a block's bytes to a lane, and back.
     pub(super) places: W,
-    /// Picks the halves of a block in reverse.
+    /// Shuffle that swaps the halves of a block.
     swap: W,
 }
 
 impl<W: CarrylessLanes> Field<W> {
-    /// Those of GHASH.
+    /// The constants for GHASH.
     #[inline(always)]
     pub(in crate::part) fn of_ghash(isa: W::Isa) -> Self {
         Self::new(isa, Order::Reversed)
     }
 
-    /// No products.
+    /// An empty sum of products.
     #[inline(always)]
     pub(in crate::part) const fn none(&self) -> Product<W> {
         Product { low: self.zero, cross: self.zero, high: self.zero }
     }
 
-    /// The big-endian number that each block is; and back.
+    /// Each block as a big-endian number in a lane, and back.
     #[inline(always)]
     pub(in crate::part) fn reversed(&self, blocks: W) -> W {
         blocks.shuffle_bytes(self.places)
@@ -50,14 +51,15 @@ impl<W: CarrylessLanes> Field<W> {
         W::load(isa, blocks).shuffle_bytes(self.places)
     }
 
-    /// The first lane, and zeros.
+    /// This block in the first lane, with zeros in the others.
     #[inline(always)]
     pub(super) fn load_lowest(&self, isa: W::Isa, block: &Block) -> W {
         W::load_lowest(isa, block).shuffle_bytes(self.places)
     }
 
-    /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus. A step brings what it
-    /// takes away, times x¹²⁸ and by swapped halves, into the 128 bits that lie 64 bits higher.
+    /// The product divided by x¹²⁸ (Montgomery reduction). Two steps of 64 bits clear the low half by adding
+    /// multiples of the modulus. Each step adds the 64 bits that it clears, times the rest of the modulus and
+    /// with halves swapped, to the 128 bits that begin 64 bits higher.
     #[inline(always)]
     pub(super) fn reduced(&self, product: Product<W>) -> W {
         let Product { low, cross, high } = product;
@@ -65,7 +67,7 @@ impl<W: CarrylessLanes> Field<W> {
         high ^ cross.shuffle_bytes(self.swap) ^ cross.low_product(self.modulus)
     }
 
-    /// The sum of a lane's halves, in both.
+    /// The XOR of a lane's halves, in both halves.
     #[inline(always)]
     pub(super) fn folded(&self, lanes: W) -> W {
         lanes ^ lanes.shuffle_bytes(self.swap)
@@ -83,7 +85,8 @@ impl<W: CarrylessLanes> Field<W> {
 }
 
 impl<W: CarrylessLanes> Field<W> {
-    /// The sum of two products of lanes and a power. The sums of halves of both lie in one register, which takes an instruction less.
+    /// The sum of two products of lanes and powers. The folded halves of both share one register, which saves
+    /// an instruction.
     #[inline(always)]
     pub(super) fn two_by_three(&self, (a, by): (W, Factor<W>), (b, of_b): (W, Factor<W>)) -> ByThree<W> {
         let (low, high) = W::exchange_halves(a, b);
@@ -103,8 +106,9 @@ impl<W: CarrylessLanes> Field<W> {
 }
 
 impl<W: AesLanes> Field<W> {
-    /// The hashes of as many messages as a register has lanes, a lane each, from their products: those that lie in all lanes of a
-    /// register a message, and those of blocks of which each message has one, in its lane. They are reduced together.
+    /// The hashes of as many messages as a register has lanes, one per lane, reduced together. `across[m]`
+    /// holds products of message m in all lanes. `along` holds products of blocks of all messages, each in
+    /// the lane of its message.
     #[inline(always)]
     pub(in crate::part) fn ends(&self, mut across: [Product<W>; LANES_MAX], along: Product<W>) -> W {
         let mut count = W::BLOCKS;
@@ -117,7 +121,8 @@ impl<W: AesLanes> Field<W> {
         self.reversed(self.reduced(across[0].plus(along)))
     }
 
-    /// The hash of blocks, each multiplied by the power for its place: their sum, reduced, in every lane.
+    /// The hash, in every lane: the reduced sum of blocks that were multiplied by the powers for their
+    /// places.
     #[inline(always)]
     pub(in crate::part) fn end(&self, products: Product<W>) -> W {
         let mut sum = self.reduced(products);
@@ -133,7 +138,8 @@ impl<W: AesLanes> Field<W> {
     }
 }
 
-/// The 256 bits of a product: of low halves, of halves crosswise 64 bits higher, and of high halves.
+/// The 256 bits of a product: the product of low halves, the cross products (64 bits higher), and the product
+/// of high halves.
 #[derive(Clone, Copy)]
 pub(in crate::part) struct Product<W> {
     low: W,
@@ -153,23 +159,23 @@ impl<W: CarrylessLanes> Product<W> {
     }
 }
 
-/// Powers of a key, and the sums of their halves.
+/// Powers of a key, and their folded halves.
 #[derive(Clone, Copy)]
 pub(in crate::part) struct Factor<W> {
     pub(super) power: W,
     pub(super) folded: W,
 }
 
-/// The sum of products of three multiplications each (Karatsuba's): where a [`Product`] has those of halves crosswise, this has those of
-/// the sums of halves.
+/// A sum of Karatsuba products, of three multiplications each. `cross` holds the products of folded halves,
+/// not the cross products of a [`Product`].
 ///
-/// Multiplications take longest: on Zen 5 one of 512 bits starts every other cycle, as four rounds of AES do, and takes the places of
-/// three other instructions.
+/// Multiplications are the bottleneck. On Zen 5 a 512-bit one starts every other cycle, in which time four
+/// AES rounds start, and it takes the issue slots of three other instructions.
 #[derive(Clone, Copy)]
 pub(in crate::part) struct ByThree<W>(Product<W>);
 
 impl<W: CarrylessLanes> ByThree<W> {
-    /// No products.
+    /// An empty sum of products.
     #[inline(always)]
     pub(super) const fn none(field: &Field<W>) -> Self {
         Self(field.none())
@@ -180,7 +186,7 @@ impl<W: CarrylessLanes> ByThree<W> {
         Self(self.0.plus(other.0))
     }
 
-    /// The same, settled.
+    /// The same value, pinned ([`AesLanes::settled`]).
     #[inline(always)]
     pub(in crate::part) fn settled(self) -> Self
     where
@@ -190,7 +196,7 @@ impl<W: CarrylessLanes> ByThree<W> {
         Self(Product { low: low.settled(), cross: cross.settled(), high: high.settled() })
     }
 
-    /// What products of four multiplications come to.
+    /// The sum as products of four multiplications.
     #[inline(always)]
     pub(in crate::part) fn product(self) -> Product<W> {
         let Product { low, cross, high } = self.0;
@@ -199,7 +205,7 @@ impl<W: CarrylessLanes> ByThree<W> {
 }
 
 impl<W: AesLanes> Product<W> {
-    /// The sums of neighbouring lanes, this one's in front of the other's.
+    /// Adds neighbouring lanes. The sums of `self` come first, then those of `other`.
     #[inline(always)]
     fn lanes_joined(self, other: Self) -> Self {
         let even_and_odd = (

@@ -1,13 +1,23 @@
-//! GHASH and POLYVAL: the hashes of GCM and GCM-SIV, by carry-less multiplication, as many blocks at a time as a few
-//! registers hold.
+//! GHASH (GCM) and POLYVAL (GCM-SIV), by carry-less multiplication on registers with several 128-bit lanes.
 //!
-//! Layout: a block a 128-bit lane, of GHASH with its bytes reversed, so that its bits are coefficients in the order that the
-//! instruction multiplies in. What lanes compute is POLYVAL; GHASH is that of reversed blocks by the key times x. Needs: `CarrylessLanes`; elsewhere products of integers take their place.
-//! Source: SP 800-38D §6.4; RFC 8452, appendix A, for what the reversed bytes and the key times x make of it; Gueron and
-//! Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
-//! Holds: every lane is a sum of its own, by Horner's rule with a power of the key that spans a stride. The lanes meet once,
-//! at the end of a run, each times the power that its place asks for; so a run that does not fill its first register has zeros
-//! in front, which add nothing.
+//! With the key H, the hash of blocks X₁ … Xₙ is a Horner scheme: `sum = (sum ⊕ X) · H`. Here each of the L
+//! lanes of a register keeps its own sum. A stride is eight registers R₀ … R₇. Its eight products are added
+//! and then reduced once:
+//!
+//! ```text
+//! sums = sums·H⁸ᴸ ⊕ R₀·H⁷ᴸ ⊕ … ⊕ R₆·Hᴸ ⊕ R₇        lane by lane
+//! hash = Σ sums[i]·Hᴸ⁻ⁱ                              lanes 0 ≤ i < L, once at the end
+//! ```
+//!
+//! A run that does not fill its first register has zeros in front of its blocks, which add nothing.
+//!
+//! Layout: one block per 128-bit lane. GHASH blocks have their bytes reversed, so that bits are in the order
+//! in which the instruction multiplies. Lanes always compute POLYVAL: GHASH is the POLYVAL of the reversed
+//! blocks under the reversed key times x.
+//! Needs `CarrylessLanes`; without it, integer products are used.
+//!
+//! Source: SP 800-38D §6.4; RFC 8452, appendix A, for GHASH in terms of POLYVAL; Gueron and Kounavis, "Intel
+//! Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
 
 mod field;
 mod sums;
@@ -20,28 +30,29 @@ pub(super) use self::sums::{Few, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
 
-/// GHASH, or POLYVAL, with one key.
+/// GHASH or POLYVAL with one key.
 pub struct Ghash {
     powers: Wiped<Powers>,
-    /// Carry-less products compute the hash, where there are any, and products of integers elsewhere.
+    /// The implementation by carry-less products, if there is one. Otherwise integer products compute the
+    /// hash.
     by_products: Option<Box<dyn Absorb>>,
 }
 
 impl Ghash {
-    /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
+    /// GHASH under this key, on the widest registers that these instructions allow. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
         let mut ghash = Self::unbound();
         ghash.bind((times_x(Order::Reversed.number(key)), Order::Reversed), usize::MAX, features);
         ghash
     }
 
-    /// No hash, until it is bound to a key.
+    /// A hash without a key. Bind it before use.
     pub fn unbound() -> Self {
-        // Filled where they stay: what is moved leaves a copy.
+        // Filled in place, because a move would leave a copy.
         Self { powers: Wiped::from(Box::new(Powers::NONE)), by_products: None }
     }
 
-    /// Binds it to a key as POLYVAL (RFC 8452 §3), for strings of `len_bytes` at most.
+    /// Binds POLYVAL (RFC 8452 §3) to this key, for strings of at most `len_bytes`.
     pub fn bind_polyval(&mut self, key: &Block, len_bytes: usize, features: Features) {
         self.bind((Order::AsItIs.number(key), Order::AsItIs), len_bytes, features);
     }
@@ -61,18 +72,19 @@ impl Ghash {
         });
     }
 
-    /// Whether the powers were computed for registers of this width, so that kernels on such registers may use them.
+    /// Whether the powers were computed for registers of this width, so that kernels on such registers may
+    /// use them.
     pub(super) fn is_bound_to<W: CarrylessLanes>(&self) -> bool {
         self.powers.register_bits == W::BITS
     }
 
-    /// The powers of the key: where carry-less products compute the hash, all that it needs.
+    /// The powers of the key. If carry-less products compute the hash, they need nothing else.
     #[inline]
     pub(super) fn powers(&self) -> &Powers {
         &self.powers
     }
 
-    /// Goes on with a string, zeros behind it up to a whole block.
+    /// Absorbs a string, padded with zeros to a whole block.
     pub fn absorb(&self, sum: &mut Block, string: &[u8]) {
         let (whole, rest) = string.split_at(string.len() - string.len() % BLOCK_BYTES);
         if !whole.is_empty() {
@@ -85,7 +97,7 @@ impl Ghash {
         }
     }
 
-    /// Goes on with one block or more.
+    /// Absorbs one block or more.
     fn absorb_blocks(&self, sum: &mut Block, blocks: &[u8]) {
         match &self.by_products {
             Some(by_products) => by_products.absorb(&self.powers, sum, blocks),
@@ -100,17 +112,17 @@ impl fmt::Debug for Ghash {
     }
 }
 
-/// Where the bytes of a block stand in a lane.
+/// The order of a block's bytes in a lane.
 #[derive(Clone, Copy)]
 enum Order {
-    /// GHASH's.
+    /// The order for GHASH.
     Reversed,
-    /// POLYVAL's.
+    /// The order for POLYVAL.
     AsItIs,
 }
 
 impl Order {
-    /// For each byte of a lane, or of a block, which byte of the other stands there.
+    /// Shuffle indices from a block to a lane. They also lead from a lane to a block.
     const fn places(self) -> Block {
         match self {
             Self::Reversed => [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
@@ -118,7 +130,7 @@ impl Order {
         }
     }
 
-    /// A block as a lane has it.
+    /// A block as the number in a lane.
     const fn number(self, block: &Block) -> u128 {
         match self {
             Self::Reversed => u128::from_be_bytes(*block),
@@ -126,7 +138,7 @@ impl Order {
         }
     }
 
-    /// The block of a lane.
+    /// The block of a number in a lane.
     const fn block(self, number: u128) -> Block {
         match self {
             Self::Reversed => number.to_be_bytes(),
@@ -135,7 +147,7 @@ impl Order {
     }
 }
 
-/// The product of two lanes divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] have it.
+/// The product of two lanes divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] compute it.
 fn product(a: u128, b: u128) -> u128 {
     let halves = |block: u128| (block as u64, (block >> 64) as u64);
     let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
@@ -149,8 +161,10 @@ fn product(a: u128, b: u128) -> u128 {
     high ^ step(step(low))
 }
 
-/// The carry-less product. Of every factor every fifth bit is taken by itself: where their products overlap, at most 13 ones are
-/// added, whose carries do not reach the next place five bits up.
+/// The carry-less product, from integer products.
+///
+/// Each factor is split into five parts of every fifth bit. A product of two parts adds at most 13 ones at a
+/// place. Their carries do not reach the next used place, which is five bits higher.
 fn carryless(a: u64, b: u64) -> u128 {
     const FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
     let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);
@@ -166,40 +180,43 @@ fn carryless(a: u64, b: u64) -> u128 {
     product
 }
 
-/// A reversed key times x: products of reversed blocks come out divided by it.
+/// A reversed key times x. Products of reversed blocks are divided by x, and this factor makes up for it.
 fn times_x(key: u128) -> u128 {
     let overflow = (key >> 127) * (0xc2 << 120 | 1);
     key << 1 ^ overflow
 }
 
-/// Registers of blocks that are multiplied before their products are reduced together.
+/// Registers of blocks in a stride: their products are added and reduced once.
 pub(super) const STRIDE: usize = 8;
 
 /// Blocks in the widest register.
 pub(super) const LANES_MAX: usize = 4;
 
-/// Blocks that can be hashed at once besides those of a stride: what a message has besides data.
+/// Blocks that can be hashed in one sum with a stride: those of a message other than its data.
 const BESIDES: usize = 8;
 
-/// The powers that the widest registers have.
+/// The number of powers for the widest registers.
 const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
-/// The powers of a key as lanes have them: of the blocks the first in place `POWERS_MAX - 1` and the others before it, with zeros behind: so the powers for
-/// some neighbouring blocks are neighbours too. And the order of blocks' bytes in lanes.
+/// The powers of a key in lane order.
+///
+/// `blocks[POWERS_MAX - k]` is power k, and zeros follow the first power. Powers for neighbouring blocks are
+/// therefore neighbours too. `order` is the byte order of blocks in lanes.
 pub(super) struct Powers {
     blocks: [Block; POWERS_MAX + LANES_MAX],
-    /// The sum of each one's halves, in both.
+    /// For each power the XOR of its halves, in both halves.
     folded: [Block; POWERS_MAX + LANES_MAX],
-    /// The powers over one register and more, up to a stride, in every lane: of registers as wide as those that bound them.
+    /// `across[r - 1]` is the power over r registers, broadcast to every lane. It depends on the register
+    /// width.
     across: [Power; STRIDE],
-    /// The first in the second lane, and zeros.
+    /// The first power in the second lane, with zeros elsewhere.
     in_second_lane: Power,
     order: Order,
-    /// The width of the registers that `blocks`, `folded` and `across` were computed for; 0 before they are computed.
+    /// The register width for which `blocks`, `folded` and `across` were computed; 0 before that.
     register_bits: usize,
 }
 
-/// Powers for the blocks of some registers, and the sums of their halves.
+/// Powers for the blocks of some registers, and their folded halves.
 #[derive(Clone, Copy)]
 pub(super) struct Factors<'a> {
     powers: &'a [u8],
@@ -207,7 +224,7 @@ pub(super) struct Factors<'a> {
 }
 
 impl Factors<'_> {
-    /// Those for register `place`.
+    /// The factors for register `place`.
     #[inline(always)]
     pub(super) fn load<W: CarrylessLanes>(&self, isa: W::Isa, place: usize) -> Factor<W> {
         let at = place * W::BYTES;
@@ -216,7 +233,7 @@ impl Factors<'_> {
     }
 }
 
-/// A power in every lane, and the sum of its halves in each.
+/// A power in every lane, and its folded halves in each.
 #[derive(Clone, Copy)]
 pub(super) struct Power {
     lanes: Lanes,
@@ -243,7 +260,7 @@ impl Lanes {
 }
 
 impl Powers {
-    /// A place for powers.
+    /// Zeros, to be filled with powers.
     const NONE: Self = Self {
         blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
         folded: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
@@ -253,7 +270,8 @@ impl Powers {
         register_bits: 0,
     };
 
-    /// Goes on with one block or more, by the first power and products of integers: in constant time where the CPU multiplies so.
+    /// Absorbs one block or more, by the first power and integer products. This is constant-time on CPUs with
+    /// a constant-time integer multiplication.
     fn absorb_by_integers(&self, sum: &mut Block, blocks: &[u8]) {
         let first = u128::from_le_bytes(self.blocks[POWERS_MAX - 1]);
         let mut hash = self.order.number(sum);
@@ -263,18 +281,19 @@ impl Powers {
         *sum = self.order.block(hash);
     }
 
-    /// Those of the blocks of `N` neighbouring registers, of which the first block is to be multiplied by this power, and the last register
-    /// has one at least.
+    /// The factors for the blocks of `N` neighbouring registers. The first block is multiplied by this power.
+    /// The last register must contain at least one block.
     #[inline(always)]
     pub(super) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> Factors<'_> {
-        // The only check that is left for one: behind every power lie as many blocks as lanes.
+        // For one register this is the only remaining check: every power has at least as many blocks after it
+        // as there are lanes.
         assert!(power <= POWERS_MAX);
         let (at, blocks) = (POWERS_MAX - power, N * W::BITS / 128);
         let (powers, folded) = (&self.blocks[at..][..blocks], &self.folded[at..][..blocks]);
         Factors { powers: powers.as_flattened(), folded: folded.as_flattened() }
     }
 
-    /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
+    /// The powers for one register of neighbouring blocks. The first block is multiplied by this power.
     #[inline(always)]
     pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
         self.registers::<W, 1>(power).load(isa, 0).power
@@ -288,20 +307,20 @@ impl Powers {
     }
 }
 
-/// The hash by products of some kind of words.
+/// An implementation by products of one kind of register.
 trait Absorb: Send + Sync {
-    /// Goes on with one block or more.
+    /// Absorbs one block or more.
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]);
 }
 
-/// The hash by the products of these words.
+/// The implementation by products of these registers.
 struct ByProducts<W: CarrylessLanes>(W::Isa);
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    /// If there are such words, with the powers that they need for strings of `len_bytes` at most.
+    /// Computes the powers for strings of at most `len_bytes`. `None` if these registers do not exist.
     fn raised(powers: &mut Powers, len_bytes: usize, features: Features) -> Option<Box<dyn Absorb>> {
         let isa = W::Isa::detect(features)?;
-        // GCM-SIV has a key for every message, and asks for no more than its length needs.
+        // GCM-SIV has a key per message, so only the powers that its length needs are computed.
         let lanes = W::BITS / 128;
         let needed = match powers.order {
             Order::Reversed => POWERS_MAX,
@@ -320,8 +339,8 @@ impl<W: CarrylessLanes> Absorb for ByProducts<W> {
     }
 }
 
-/// Powers of the last, one after another before it: of as many as there are, a register of the highest times the power that
-/// brings it beyond them.
+/// Computes powers towards lower indices, one register at a time: the highest known powers, k of them, are
+/// multiplied by power k.
 struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut Powers, usize);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
@@ -337,7 +356,8 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
         while left > 0 {
             let known = &powers[left..];
             let count = known.len().min(lanes).min(left);
-            // From memory only at first: what was just written in parts would be waited for.
+            // Loads from memory only at first: a register read right after it was stored in parts would
+            // stall.
             let highest = match full {
                 Some(register) => register,
                 None => W::load_lanes(isa, known[..count].as_flattened()),

@@ -1,11 +1,12 @@
-//! GHASH as kernels go on with it: a sum for every lane, or, of few blocks, one product for each.
+//! GHASH inside other kernels. [`Sums`] has one sum per lane, for long data. [`Few`] multiplies each of a few
+//! blocks by a separate power and reduces once.
 
 use super::field::{ByThree, Factor, Field, Product};
 use super::{BESIDES, Factors, LANES_MAX, Powers, STRIDE};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, CarrylessLanes, each};
 
-/// A hash on its way: a sum a lane.
+/// A hash in progress, with one sum per lane.
 pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
     isa: W::Isa,
     powers: &'a Powers,
@@ -17,8 +18,8 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Blocks in a register.
     const LANES: usize = W::BITS / 128;
 
-    /// Goes on from `sum` with a string of no more bytes than a register has: with its last block in the last lane. If the string is empty, `sum`
-    /// is zero.
+    /// Continues from `sum` with a string of at most one register; its last block goes to the last lane. If
+    /// the string is empty, `sum` must be zero.
     #[inline(always)]
     pub(in crate::part) fn begun(isa: W::Isa, powers: &'a Powers, sum: &Block, string: &[u8]) -> Self
     where
@@ -32,7 +33,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         Self { isa, powers, field, sums }
     }
 
-    /// Goes on from `sum` with a register that is not full.
+    /// Continues from `sum` with a register that may be partly filled.
     #[inline(always)]
     pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, first: &[u8]) -> Self {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
@@ -45,27 +46,28 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]) }
     }
 
-    /// What the sums so far, and the first register of a stride, come to at its end.
+    /// The products, at the end of a stride, of the sums so far and the stride's first register.
     #[inline(always)]
     pub(in crate::part) fn begin_stride(&self, stride: &[u8]) -> ByThree<W> {
         let of_sums = self.powers.across[STRIDE - 1].load(self.isa);
         self.field.two_by_three((self.sums, of_sums), self.of_stride(stride, 0))
     }
 
-    /// What two registers from this place in a stride on come to at its end. Its last register is none of them.
+    /// The products, at the end of a stride, of two registers from this place on. The last register of the
+    /// stride is not one of them.
     #[inline(always)]
     pub(in crate::part) fn two_of_stride(&self, stride: &[u8], place: usize) -> ByThree<W> {
         self.field.two_by_three(self.of_stride(stride, place), self.of_stride(stride, place + 1))
     }
 
-    /// The register in this place of a stride, and the power that brings it to the end.
+    /// A stride's register at this place, and the power that moves it to the end.
     #[inline(always)]
     fn of_stride(&self, stride: &[u8], place: usize) -> (W, Factor<W>) {
         let blocks = self.field.load(self.isa, &stride[place * W::BYTES..][..W::BYTES]);
         (blocks, self.powers.across[STRIDE - 2 - place].load(self.isa))
     }
 
-    /// Adds the last register of a stride.
+    /// Reduces the products, and adds the last register of the stride.
     #[inline(always)]
     pub(in crate::part) fn end_stride(&mut self, products: ByThree<W>, stride: &[u8]) {
         let last = self.field.load(self.isa, &stride[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
@@ -94,7 +96,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         self.sums = moved ^ self.field.load(self.isa, register);
     }
 
-    /// The sum of the lanes, of which the first is the furthest from the end.
+    /// The hash: the sum of all lanes, each multiplied by its power. The first lane has the highest power.
     #[inline(always)]
     pub(in crate::part) fn end(self) -> Block {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
@@ -109,49 +111,49 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     }
 }
 
-/// GHASH of so few blocks that each is multiplied by a power of its own, and their sum is reduced once.
+/// GHASH of a few blocks: each is multiplied by its own power, and the sum is reduced once.
 pub(in crate::part) struct Few<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
     pub(in crate::part) products: ByThree<W>,
-    /// The power for the next block: blocks that are still to come.
+    /// The power for the next block, which is also the number of blocks still to come.
     power: usize,
-    /// What is still to be added to the next block.
+    /// The value to be added to the next block.
     due: W,
 }
 
 impl<'a, W: AesLanes> Few<'a, W> {
-    /// The most blocks of a hash.
+    /// The maximum number of blocks of a hash.
     pub(in crate::part) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
 
-    /// Begins with so many blocks.
+    /// Begins a hash of this many blocks.
     #[inline(always)]
     pub(in crate::part) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
         let field = Field::<W>::of_ghash(isa);
         Self { powers, field, products: ByThree::none(&field), power: blocks, due: field.zero }
     }
 
-    /// The next block is added to `sum`.
+    /// Adds the next block to `sum`, an earlier hash.
     #[inline(always)]
     pub(in crate::part) fn after(&mut self, isa: W::Isa, sum: &Block) {
         self.due = self.field.load_lowest(isa, sum);
     }
 
-    /// The blocks follow on sums of lanes, which are multiplied like blocks.
+    /// Continues from the lane sums of [`Sums`], which are multiplied like blocks.
     #[inline(always)]
     pub(in crate::part) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
         let factors = self.powers.registers::<W, 1>(W::BLOCKS + self.power);
         self.products = self.field.by_three(lanes, factors.load(isa, 0));
     }
 
-    /// Adds the first blocks of a register, behind which it has zeros.
+    /// Adds a register with this many blocks and zeros after them.
     #[inline(always)]
     pub(in crate::part) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
         self.add_by(register, self.of_registers::<1>().load::<W>(isa, 0));
         self.power -= blocks;
     }
 
-    /// Adds a register, whose blocks are multiplied by this.
+    /// Adds a register whose blocks are multiplied by this factor.
     #[inline(always)]
     pub(in crate::part) fn add_by(&mut self, register: W, factor: Factor<W>) {
         let lanes = register.shuffle_bytes(self.field.places) ^ self.due;
@@ -159,7 +161,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
         self.products = self.products.plus(self.field.by_three(lanes, factor));
     }
 
-    /// Adds two registers, whose blocks are multiplied by these.
+    /// Adds two registers whose blocks are multiplied by these factors.
     #[inline(always)]
     pub(in crate::part) fn add_two_by(&mut self, one: (W, Factor<W>), other: (W, Factor<W>)) {
         let first = (one.0.shuffle_bytes(self.field.places) ^ self.due, one.1);
@@ -168,13 +170,13 @@ impl<'a, W: AesLanes> Few<'a, W> {
         self.products = self.products.plus(self.field.two_by_three(first, second));
     }
 
-    /// What the blocks of so many registers are multiplied by, which are added by [`Few::add_by`].
+    /// The factors for the next `N` registers, which are added by [`Few::add_by`].
     #[inline(always)]
     pub(in crate::part) fn of_registers<const N: usize>(&self) -> Factors<'a> {
         self.powers.registers::<W, N>(self.power)
     }
 
-    /// Adds a string, with zeros behind it up to a whole block.
+    /// Adds a string, padded with zeros to a whole block.
     #[inline(always)]
     pub(in crate::part) fn add_all(&mut self, isa: W::Isa, string: &[u8]) {
         for register in string.chunks(W::BYTES) {
@@ -182,8 +184,9 @@ impl<'a, W: AesLanes> Few<'a, W> {
         }
     }
 
-    /// The next block, of these bytes, if there are any, and the last of all, which is this number in every lane: with what they are
-    /// multiplied by, for [`Few::end`]. Where a register has two lanes they are in the first of one.
+    /// Forms the register of the last two blocks and their factors, for [`Few::end`]. The next block has the
+    /// bytes `block`; it is absent if `block` is empty. The last block is `last`, which holds its number in
+    /// every lane. Registers with two lanes or more hold both blocks.
     #[inline(always)]
     pub(in crate::part) fn ends(&mut self, isa: W::Isa, block: &[u8], last: W) -> (W, Factor<W>) {
         if const { W::BLOCKS == 1 } {
@@ -214,7 +217,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     }
 }
 
-/// Ones in the first lane of a register, and in the second.
+/// Ones in the first lane of a register, or in the second.
 const FIRST_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(0);
 const SECOND_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(1);
 

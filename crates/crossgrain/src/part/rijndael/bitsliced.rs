@@ -1,9 +1,11 @@
-//! Rijndael across the grain: word `8·byte + bit` holds that bit of every block of the bundle, as for AES.
+//! Bit-sliced Rijndael. Word `8·byte + bit` holds that bit of every block in a bundle, as for AES.
 //!
-//! Layout: 192 or 256 words; ShiftRows is renaming, with as many phases as there are columns. Conversions
-//! know blocks of sixteen bytes: either half of all blocks is brought together and goes through them alone.
-//! Needs: any `Register`. Source: as `aes::bitsliced`, whose text this runs.
-//! Holds: in blocks of 24 bytes the halves overlap, and both conversions agree on what they share.
+//! Layout: 192 or 256 words. ShiftRows is a renaming, with as many phases as there are columns. Conversions
+//! work on blocks of sixteen bytes, so one half of all blocks at a time is gathered and converted. In blocks
+//! of 24 bytes the halves overlap, and both conversions give the same bits for the common bytes.
+//!
+//! Needs any `Register`.
+//! Source: as for `aes::bitsliced`, whose code is used here.
 
 use std::fmt;
 
@@ -15,7 +17,7 @@ use crate::part::aes::key::RoundKeys;
 use crate::repr::shifted_among;
 use crate::word::{Buffers, Features, Isa, Kernel, Register, TILE_WORDS, Tile};
 
-/// The whole cipher on bundles of `W::BITS` blocks, brought in and out by the transposition `T`.
+/// The whole cipher on bundles of `W::BITS` blocks. The transposition `T` converts them.
 pub struct Cipher<W: Register, T, const BYTES: usize, const WORDS: usize> {
     isa: W::Isa,
     direction: Direction,
@@ -63,21 +65,21 @@ impl<W: Register, T: Transpose<W>, const BYTES: usize, const WORDS: usize> WideB
     }
 }
 
-/// Brings the sixteen bytes from `at` on of all blocks together.
+/// Gathers the sixteen bytes from `at` on of all blocks.
 fn gather<const BYTES: usize>(blocks: &[[u8; BYTES]], at: usize, together: &mut Tile) {
     for (half, block) in together.bytes_mut().as_chunks_mut::<16>().0.iter_mut().zip(blocks) {
         half.copy_from_slice(&block[at..at + 16]);
     }
 }
 
-/// Puts them back.
+/// Writes them back.
 fn scatter<const BYTES: usize>(together: &Tile, at: usize, blocks: &mut [[u8; BYTES]]) {
     for (half, block) in together.bytes().as_chunks::<16>().0.iter().zip(blocks) {
         block[at..at + 16].copy_from_slice(half);
     }
 }
 
-/// A bundle whose halves have been brought in.
+/// A bundle whose halves are already converted.
 struct OnBundle<'a, W: Register, const WORDS: usize> {
     isa: W::Isa,
     direction: Direction,

@@ -1,13 +1,16 @@
-//! Rijndael by AES instructions: a block as two halves of sixteen bytes, each in a register of its own.
+//! Rijndael with AES instructions: a block is two halves of sixteen bytes, each in its own register.
 //!
 //! An AES instruction shifts the rows of four columns. Before it, the bytes of both halves are blended and
-//! shuffled so that its ShiftRows completes Rijndael's: a blend and a shuffle for either half.
-//! Layout: lane i of two registers has the halves of block i; one, two or four blocks a pair. In blocks of 24
-//! bytes the halves overlap: columns 2 and 3 stand in both, so that each byte that a half needs comes from a
-//! place that no other byte of that row needs, and a blend does.
-//! Needs: `AesLanes`. Source: Gueron's white paper on the AES instructions ("Using the AES instructions to compute
-//! Rijndael"); the overlapping halves are this engine's own.
-//! Holds: a remainder of less than a bundle goes through a scratch copy.
+//! shuffled so that its ShiftRows completes Rijndael's. This takes one blend and one shuffle per half.
+//!
+//! Layout: lane i of two registers has the halves of block i, with one, two or four blocks per pair. In
+//! blocks of 24 bytes the halves overlap: both contain columns 2 and 3. Each byte that a half needs can then
+//! come from a place that no other byte of that row needs, so a blend is enough.
+//!
+//! Needs `AesLanes`.
+//! Source: Gueron's white paper on the AES instructions ("Using the AES instructions to compute Rijndael").
+//! The overlapping halves are original to this engine. A remainder of less than a bundle goes through a
+//! scratch copy, which is wiped.
 
 use std::fmt;
 
@@ -21,10 +24,10 @@ use crate::word::{AesLanes, Isa, Kernel, each, wipe};
 /// Pairs of registers in flight.
 pub const PAIRS: usize = 4;
 
-/// Blocks in a register of the widest.
+/// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
-/// The whole cipher by AES instructions.
+/// The whole cipher with AES instructions.
 pub struct Cipher<W: AesLanes, const BYTES: usize> {
     isa: W::Isa,
     direction: Direction,
@@ -73,17 +76,17 @@ impl<W: AesLanes, const BYTES: usize> WideBlocks<BYTES> for Cipher<W, BYTES> {
 
 #[inline(always)]
 fn half<const BYTES: usize>(block: &[u8; BYTES], at: usize) -> Block {
-    // Byte by byte, it would be built on the stack.
+    // Building it byte by byte would put it on the stack.
     let mut half = [0; 16];
     half.copy_from_slice(&block[at..at + 16]);
     half
 }
 
-/// What has to happen before an AES instruction for its ShiftRows to become Rijndael's in one half.
+/// The blend and shuffle before an AES instruction that turn its ShiftRows into Rijndael's, for one half.
 struct Route {
     /// All ones where a byte of the blend comes from the second half.
     second: Block,
-    /// Which byte of the blend goes where.
+    /// Shuffle indices for the blend.
     from: Block,
 }
 
@@ -94,7 +97,8 @@ const fn route(columns: usize, half: usize, is_encrypting: bool) -> Route {
     let mut row = 0;
     while row < 4 {
         let offset = if columns == 8 { row + row / 2 } else { row };
-        // Columns that stand in one half first; where a place is then taken, those in both come from the other.
+        // Columns that only one half contains come first. Columns that both contain come from the other half
+        // if a place is already taken.
         let mut taken = [false; 4];
         let mut step = 0;
         while step < 8 {
@@ -108,7 +112,7 @@ const fn route(columns: usize, half: usize, is_encrypting: bool) -> Route {
                 let place = if is_second { wanted - second_column } else { wanted };
                 assert!(!taken[place]);
                 taken[place] = true;
-                // The instruction brings the byte from here to `column`.
+                // The instruction moves the byte from here to `column`.
                 let before = (column + if is_encrypting { row } else { 4 - row }) % 4;
                 route.from[4 * before + row] = (4 * place + row) as u8;
                 route.second[4 * place + row] = if is_second { 0xff } else { 0 };
@@ -206,14 +210,14 @@ fn broadcast<W: AesLanes>(isa: W::Isa, key: &[Block; 2]) -> [W; 2] {
     each!(half < 2 => W::broadcast(isa, &key[half]))
 }
 
-/// The bytes of both halves where the instruction wants them.
+/// The bytes of both halves at the places that the instruction needs.
 #[inline(always)]
 fn routed<W: AesLanes>(pair: [W; 2], second: [W; 2], from: [W; 2]) -> [W; 2] {
     let differing = pair[0] ^ pair[1];
     each!(half < 2 => (pair[0] ^ (second[half] & differing)).shuffle_bytes(from[half]))
 }
 
-/// Sixteen bytes from `at` on of one block a lane.
+/// The sixteen bytes from `at` on of each block, one block per lane.
 #[inline(always)]
 fn load_lanes<W: AesLanes, const BYTES: usize>(isa: W::Isa, blocks: &[[u8; BYTES]], at: usize) -> W {
     let mut word = W::broadcast(isa, &half(&blocks[0], at));
@@ -224,7 +228,7 @@ fn load_lanes<W: AesLanes, const BYTES: usize>(isa: W::Isa, blocks: &[[u8; BYTES
     word
 }
 
-/// All ones in one lane each.
+/// For each lane, a mask with ones in it.
 const fn lane_masks() -> [[u8; 16 * LANES_MAX]; LANES_MAX] {
     let mut masks = [[0; 16 * LANES_MAX]; LANES_MAX];
     let mut at = 0;
@@ -235,7 +239,7 @@ const fn lane_masks() -> [[u8; 16 * LANES_MAX]; LANES_MAX] {
     masks
 }
 
-/// Puts the lanes back.
+/// Writes the lanes back.
 #[inline(always)]
 fn store_lanes<W: AesLanes, const BYTES: usize>(word: W, blocks: &mut [[u8; BYTES]], at: usize) {
     let mut bytes = [0; 16 * LANES_MAX];

@@ -1,7 +1,9 @@
-//! Rijndael with blocks of 24 and 32 bytes: the whole cipher from bytes to bytes, along the grain and across it.
+//! Rijndael with blocks of 24 and 32 bytes: the whole cipher on byte blocks, with AES instructions or
+//! bit-sliced.
 //!
-//! Its steps are AES's (`part::aes`), but for the number of columns, and for ShiftRows among eight columns, which
-//! moves rows by 0, 1, 3 and 4.
+//! The steps are those of AES (`part::aes`) except for the number of columns. With eight columns, ShiftRows
+//! moves the rows by 0, 1, 3 and 4.
+//!
 //! Source: the Rijndael submission (Daemen and Rijmen, 1999), §4.2 and §4.3.
 
 pub mod bitsliced;
@@ -13,8 +15,8 @@ pub trait WideBlocks<const BYTES: usize>: Send + Sync {
     fn run(&self, blocks: &mut [[u8; BYTES]]);
 }
 
-/// Where the second of a block's two halves of sixteen bytes begins: in blocks of 24 bytes they overlap by eight,
-/// and what both hold is computed twice.
+/// The offset of the second half of a block; each half has sixteen bytes. In blocks of 24 bytes the halves
+/// overlap by eight bytes, which are computed twice.
 const fn second_half(block_bytes: usize) -> usize {
     block_bytes - 16
 }

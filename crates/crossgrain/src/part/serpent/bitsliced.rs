@@ -1,8 +1,12 @@
-//! Serpent across the grain: word `32·i + j` holds bit j of word i of every block of the bundle.
+//! Bit-sliced Serpent. Word `32·i + j` holds bit j of word i of every block in a bundle.
 //!
-//! Layout: `Repr::Bitsliced`. Needs: any `Register`. Source: the submission's bit-slice description, in which bit j
-//! of the four words meets in S-box j; Biham, "A fast new DES implementation in software" (1997).
-//! Holds: rotations move nothing (`circuit::serpent_linear`); what leaves a kernel is at its own places again.
+//! Rotations move no data: they renumber words (`circuit::serpent_linear`). At the end of a kernel all words
+//! are back in their own places.
+//!
+//! Layout: `Repr::Bitsliced`.
+//! Needs any `Register`.
+//! Source: the submission's bit-slice description, in which bit j of the four words enters S-box j; Biham, "A
+//! fast new DES implementation in software" (1997).
 
 use std::fmt;
 use std::ops::Range;
@@ -18,10 +22,10 @@ use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
-/// A round key across the grain: bit j of word i as a pattern of 64 equal bits, in place `32·i + j`.
+/// A bit-sliced round key: bit j of word i as a pattern of 64 equal bits at index `32·i + j`.
 type BitKey = [u64; TILE_WORDS];
 
-/// One part, with its round keys in this shape. Wiped when dropped.
+/// One part, with its round keys in this form. Wiped when dropped.
 pub struct Sliced<W: Register> {
     isa: W::Isa,
     part: Part,
@@ -32,7 +36,7 @@ pub struct Sliced<W: Register> {
 }
 
 impl<W: Register> Sliced<W> {
-    /// A step, a round, or the whole cipher, with the key of `round` or all keys.
+    /// A step, a round or the whole cipher, with the key of `round` or all keys.
     pub fn new(isa: W::Isa, part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Self {
         let numbers = if part == Part::Cipher { 0..=ROUNDS } else { round..=round };
         let first = *numbers.start();
@@ -66,7 +70,7 @@ impl<W: Register> Sliced<W> {
         bundle.places.settle(bundle.words);
     }
 
-    /// Some rounds; the last of all has no transformation.
+    /// Some rounds. The last of all rounds has no transformation.
     #[inline(always)]
     fn rounds(&self, bundle: &mut Bundle<'_, W>, rounds: Range<usize>) {
         for step in rounds.clone() {
@@ -137,7 +141,7 @@ impl<W: Register> Bundle<'_, W> {
         }
     }
 
-    /// All S-boxes of a round, and where `KEYED` the key mixed in before them, or after their inverses.
+    /// All S-boxes of a round. With `KEYED`, also the key addition before them, or after their inverses.
     #[inline(always)]
     fn s_boxes<const KEYED: bool>(&mut self, isa: W::Isa, direction: Direction, round: usize, key: &BitKey) {
         match round % 8 {

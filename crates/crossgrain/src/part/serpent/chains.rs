@@ -1,6 +1,6 @@
-//! Chains of Serpent side by side: a chain a lane, its state kept in words from step to step.
+//! Serial modes with Serpent: one chain per lane, with the state kept in words from step to step.
 //!
-//! Layout: `Repr::Vsliced` for the states, as many bundles as are best worked on together.
+//! Layout: `Repr::Vsliced` for the states, with as many bundles as run best together.
 
 use super::vsliced::{OnBundles, State, at_once};
 use super::whole::sums;
@@ -9,7 +9,7 @@ use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::word::{Isa, Lane32, each};
 
-/// Takes every chain `blocks` blocks further.
+/// Advances every chain by `blocks` blocks.
 pub(super) fn run<W: Lane32>(
     isa: W::Isa,
     cipher: &impl OnBundles<W>,
@@ -19,12 +19,13 @@ pub(super) fn run<W: Lane32>(
 ) {
     let bundle_blocks = W::BITS / 32;
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
-        // Lanes for bundles of sixteen, the widest.
+        // Lanes for bundles of sixteen blocks, the widest.
         if strands.len() <= bundle_blocks {
             side_by_side::<W, _, 1, 16>(isa, cipher, rule, strands, blocks);
             continue;
         }
-        // Asked when compiling: what no chains take is not compiled, for each kernel holds the whole cipher.
+        // Decided at compile time: each kernel contains the whole cipher, so kernels that no chains use are
+        // not compiled.
         if const { at_once::<W>() == 4 } && strands.len() > 2 * bundle_blocks {
             side_by_side::<W, _, 4, 64>(isa, cipher, rule, strands, blocks);
         } else {
@@ -33,7 +34,7 @@ pub(super) fn run<W: Lane32>(
     }
 }
 
-/// The same of as many chains as `N` bundles have lanes.
+/// Runs at most as many chains as `N` bundles have lanes.
 pub(super) fn side_by_side<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize>(
     isa: W::Isa,
     cipher: &C,
@@ -86,7 +87,7 @@ impl<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize> Lanes<LANES
             *state = sums(*state, self.load(blocks));
         }
         *state = self.cipher.on_bundles(*state);
-        // The input is read again rather than kept: registers are scarce while the cipher runs.
+        // The input is loaded again and not kept, because registers are scarce while the cipher runs.
         match rule {
             Rule::Absorb => {}
             Rule::Replace(Link::Cbc) => self.store(*state, blocks),

@@ -19,13 +19,13 @@ impl RoundKeys {
         keys
     }
 
-    /// Round keys 0 to 32, in whatever form.
+    /// Round keys 0 to 32, in any form.
     pub(super) const fn from_words(words: [RoundKey; ROUNDS + 1]) -> Self {
         Self(words)
     }
 
-    /// The keys as they are mixed in right after the S-boxes: those of rounds 1 to 31 back through the linear
-    /// transformation, so that adding one can be part of an S-box's last gates.
+    /// The keys in the form that is added directly after the S-boxes: those of rounds 1 to 31 go back through
+    /// the linear transformation. Their addition can then be part of an S-box's last gates.
     #[must_use]
     pub fn before_transform(&self) -> Self {
         let mut keys = self.clone();
@@ -35,8 +35,8 @@ impl RoundKeys {
         keys
     }
 
-    /// The same cipher by S-boxes that leave `constant(round)` out: where bit i of it is set, word i of the key that comes
-    /// after them, number `first + round`, is complemented.
+    /// Keys for S-boxes that omit `constant(round)`. If bit i of it is set, word i of the key that follows
+    /// the S-boxes, number `first + round`, is complemented.
     #[must_use]
     pub fn with_constants(mut self, first: usize, constant: fn(usize) -> u8) -> Self {
         for (round, key) in self.0[first..first + ROUNDS].iter_mut().enumerate() {

@@ -1,8 +1,10 @@
-//! The parts of Serpent: key mixing, S-boxes, linear transformation, their inverses, rounds and the whole
-//! cipher, in every representation.
+//! Serpent: key mixing, S-boxes, linear transformation, their inverses, rounds and the whole cipher, in every
+//! representation.
 //!
-//! In the submission's bit-slice description: four words of 32 bits, bit j of which are the four bits that
-//! meet in S-box j. Bytes are taken in NESSIE's order: word i is bytes 4i to 4i + 3, little-endian.
+//! The code follows the bit-slice description of the submission. The state is four words of 32 bits, and bit
+//! j of the four words enters S-box j. Bytes are in NESSIE order: word i is bytes 4i to 4i + 3,
+//! little-endian.
+//!
 //! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998).
 
 pub mod bitsliced;
@@ -22,8 +24,9 @@ use crate::cipher::serpent::ROUNDS;
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///
-/// Round i, counted from 0, mixes key i in, passes the S-boxes S₍ᵢ mod 8₎ and the linear transformation; the
-/// last one has key 32 in place of the transformation. Decryption undoes the same steps in reverse.
+/// Round i, counted from 0, adds key i, applies the S-boxes S₍ᵢ mod 8₎ and then the linear transformation.
+/// The last round has key 32 instead of the transformation. Decryption inverts the same steps in reverse
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// XOR with a round key.
@@ -32,18 +35,18 @@ pub enum Part {
     SBoxes,
     /// The linear transformation, or its inverse when decrypting.
     LinearTransform,
-    /// The three steps of a round that is not the last, or their inverses.
+    /// The three steps of a round other than the last, or their inverses.
     Round,
     /// The whole cipher.
     Cipher,
 }
 
 impl Part {
-    /// All of them, in the order in which tables list them.
+    /// All parts, in the order in which tables list them.
     pub const ALL: [Self; 5] =
         [Self::KeyMixing, Self::SBoxes, Self::LinearTransform, Self::Round, Self::Cipher];
 
-    /// As plans know it.
+    /// The part as the planner names it.
     pub const fn planned(self) -> super::Part {
         let names = match self {
             Self::KeyMixing => ["key-mixing"; 2],
@@ -55,17 +58,17 @@ impl Part {
         super::Part { family: Family::Serpent, names }
     }
 
-    /// The part that plans know so.
+    /// The Serpent part with this planner name.
     pub fn of(part: super::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
-/// The steps of a round that is not the last, as encryption has them.
+/// The steps of a round other than the last, in the order of encryption.
 const ROUND: [super::Part; 3] =
     [Part::KeyMixing.planned(), Part::SBoxes.planned(), Part::LinearTransform.planned()];
 
-/// What plans have to know of Serpent.
+/// The planner's entry for Serpent.
 pub(super) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],
@@ -74,7 +77,7 @@ pub(super) static PARTS: Parts = Parts {
 
 fn steps(_: Cipher) -> Vec<(super::Part, usize)> {
     let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| ROUND.map(|step| (step, round))).collect();
-    // The last round has a key in place of the transformation.
+    // The last round has a key instead of the transformation.
     if let Some(last) = steps.last_mut() {
         *last = (Part::KeyMixing.planned(), ROUNDS);
     }

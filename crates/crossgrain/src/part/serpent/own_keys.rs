@@ -1,8 +1,12 @@
-//! Messages under a key each by Serpent: the schedules of all lanes side by side, then rounds by each lane's own keys.
+//! Messages with a separate key each, by Serpent: the key schedules of all lanes side by side, then rounds
+//! with each lane's keys.
 //!
-//! Layout: `Repr::Vsliced`, message i in the 32-bit lane of block i; a word of a round key lies as a word of the state does.
-//! Source: `schedule`. Holds: messages go a block of each at a time, so that those of a group should be about as long. Round keys lie in
-//! memory that `exec` wipes.
+//! Layout: `Repr::Vsliced`, with message i in the 32-bit lane of block i. Words of a round key have the same
+//! layout as words of the state. One block of each message is processed at a time, so messages of a group
+//! should have similar lengths.
+//!
+//! Source: `schedule`.
+//! Invariant: round keys are in memory that `exec` wipes.
 
 use std::fmt;
 
@@ -21,15 +25,15 @@ use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::repr::word_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
 
-/// Records of this length and more fill bundles of their own: four (`examples/own_keys.rs`, Zen 5).
+/// Records of at least this length, four bundles, run alone (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: Lane32>() -> usize {
     4 * 4 * W::BYTES
 }
 
-/// Bundles side by side: the round keys of more would fill the first cache.
+/// Bundles side by side. The round keys of more would fill the first-level cache.
 const BUNDLES: usize = 2;
 
-/// A round key of every lane: the four words of each bundle, one after another as registers are stored.
+/// A round key of every lane: the four words of each bundle, one after another, as registers are stored.
 #[repr(align(64))]
 struct Row([u8; BUNDLES * 4 * WORD_BYTES_MAX]);
 
@@ -44,7 +48,7 @@ impl Row {
         }
     }
 
-    /// The key of the lane that is at this byte of each of a bundle's words.
+    /// The key of the lane at byte `at` of each of a bundle's words.
     fn of_lane<W: Lane32>(&self, bundle: usize, at: usize) -> RoundKey {
         let words = self.0.chunks_exact(W::BYTES).skip(4 * bundle);
         let mut key = [0; 4];
@@ -55,7 +59,7 @@ impl Row {
     }
 }
 
-/// The cipher in one direction with a key for each lane.
+/// The cipher in one direction with one key per lane.
 pub struct OwnKeys<W: Lane32> {
     isa: W::Isa,
     direction: Direction,
@@ -64,7 +68,7 @@ pub struct OwnKeys<W: Lane32> {
 }
 
 impl<W: Lane32> OwnKeys<W> {
-    /// The cipher with keys of so many bytes: none as yet.
+    /// The cipher for keys of `key_bytes` bytes, without keys so far.
     pub const fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
         const { assert!(BUNDLES * W::BITS / 32 <= LANES_MAX && W::BYTES <= WORD_BYTES_MAX) };
         let rows = [const { Row([0; BUNDLES * 4 * WORD_BYTES_MAX]) }; ROUNDS + 1];
@@ -111,7 +115,7 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
             let (bytes, more) = bytes.split_at(BLOCK_BYTES);
             low.copy_from_slice(bytes);
             high[..more.len()].copy_from_slice(more);
-            // A short key ends in a one and zeros.
+            // A one bit and zeros follow a short key.
             if let Some(end) = high.get_mut(more.len()) {
                 *end = 1;
             }
@@ -159,7 +163,7 @@ impl<W: Lane32> fmt::Debug for OwnKeys<W> {
     }
 }
 
-/// The schedules of some bundles of keys, whose halves lie as blocks do.
+/// Computes the schedules of some bundles of keys. `halves` have the layout of blocks.
 struct Expand<'a, W: Lane32> {
     keyed: &'a mut OwnKeys<W>,
     halves: &'a [[Block; LANES_MAX]; 2],
@@ -200,8 +204,8 @@ impl<W: Lane32> OwnKeys<W> {
         self.rows.each_ref().map(|row| row.of_lane::<W>(bundle, at))
     }
 
-    /// Round key `number` as the direction mixes it in: with the constant of the S-box before it, and, to encrypt, before the linear
-    /// transformation.
+    /// Round key `number` in the form that the direction adds: with the constant of the S-box before it and,
+    /// for encryption, in the form before the linear transformation.
     #[inline(always)]
     fn as_mixed(&self, key: State<W>, number: usize) -> State<W> {
         let isa = self.isa;
@@ -216,7 +220,7 @@ impl<W: Lane32> OwnKeys<W> {
     }
 }
 
-/// A block in each lane, of `N` bundles.
+/// One block per lane, in `N` bundles.
 struct Blocks<'a, W: Lane32, const N: usize>(&'a OwnKeys<W>, &'a mut [Block; LANES_MAX]);
 
 impl<W: Lane32, const N: usize> Kernel for Blocks<'_, W, N> {

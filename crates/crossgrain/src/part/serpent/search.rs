@@ -1,8 +1,12 @@
-//! Search for a Serpent key, a key a 32-bit lane: the schedule runs beside the cipher.
+//! Search for a Serpent key, one key per 32-bit lane. The key schedule runs alongside the cipher.
 //!
-//! Layout: words of the state and of the key as in `vsliced`. Source: the submission, §3 and §4.
-//! Holds: of the result one word is compared. Round keys are used as they come, so that none is kept: to decrypt, the schedule
-//! goes from its end back to the key. The prekeys at the end are affine in the key, so a table used often begins there.
+//! Layout: words of the state and of the key as in `vsliced`. One word of the result is compared.
+//!
+//! Round keys are used as soon as they are computed, and none is stored. For decryption, the schedule runs
+//! from its end back to the key. The prekeys at the end are affine in the key, so a table that is used often
+//! begins there.
+//!
+//! Source: the submission, §3 and §4.
 
 use std::fmt;
 
@@ -22,7 +26,7 @@ pub struct Search<W: Lane32> {
     key_bytes: usize,
     direction: Direction,
     input: [u32; 4],
-    /// The word that is compared, its value, and the bits of that which are known.
+    /// The index of the compared word, its value, and the bits of the value that are known.
     word: usize,
     output: u32,
     mask: u32,
@@ -42,9 +46,9 @@ impl<W: Lane32> Search<W> {
     const LANES: usize = W::BITS / 32;
 }
 
-/// The bytes that the schedule begins with: a short key ends in a one and zeros.
+/// The bytes with which the schedule begins. A one bit and zeros follow a short key.
 fn pad(key: &[u8], bytes: &mut [u8]) {
-    // Prekeys of another key may stand here.
+    // These bytes may hold prekeys of another key.
     bytes[BLOCK_BYTES..2 * BLOCK_BYTES].fill(0);
     bytes[..key.len()].copy_from_slice(key);
     if key.len() < 2 * BLOCK_BYTES {
@@ -52,7 +56,8 @@ fn pad(key: &[u8], bytes: &mut [u8]) {
     }
 }
 
-/// What one key begins from: its eight words, or, to decrypt often, the prekeys at the end of its schedule.
+/// Computes one key's start: its eight words, or, to decrypt with a table that is used often, the prekeys at
+/// the end of its schedule.
 pub(crate) fn start(direction: Direction, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
     pad(key, blocks.as_flattened_mut());
     if (direction, usage) == (Direction::Decrypt, Use::Often) {
@@ -107,7 +112,7 @@ impl<W: Lane32> Lanes for Search<W> {
     }
 }
 
-/// The halves of keys as words.
+/// Transposes the halves of keys into words.
 struct Transposed<'a, W: Lane32>(W::Isa, [&'a [u8]; 2]);
 
 impl<W: Lane32> Kernel for Transposed<'_, W> {
@@ -123,7 +128,7 @@ impl<W: Lane32> Kernel for Transposed<'_, W> {
     }
 }
 
-/// All bundles with one outer key, in the direction of encryption or `BACK`.
+/// Tries all bundles with one outer key, in the direction of encryption or, with `BACK`, of decryption.
 struct Try<'a, W: Lane32, const BACK: bool> {
     search: &'a Search<W>,
     usage: Use,
@@ -157,7 +162,7 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
     }
 }
 
-/// The cipher with one key for each lane, whose schedule runs beside it, forwards or `BACK`.
+/// The cipher with one key per lane, whose schedule runs alongside it, forwards or `BACK`.
 struct Beside<W: KeyLanes, const BACK: bool>(Schedule<W>);
 
 impl<W: KeyLanes, const BACK: bool> Rounds for Beside<W, BACK> {
@@ -180,13 +185,13 @@ impl<W: KeyLanes, const BACK: bool> Rounds for Beside<W, BACK> {
     }
 }
 
-/// The cipher with a key a lane.
+/// The cipher with one key per lane.
 #[inline(always)]
 pub(crate) fn encrypt<W: KeyLanes>(isa: W::Isa, state: State<W>, keys: [W; 8]) -> State<W> {
     Beside::<W, false>(Schedule::new(isa, keys)).encrypt(state)
 }
 
-/// The inverse cipher with the prekeys at the end of a key's schedule a lane.
+/// The inverse cipher. Each lane has the prekeys at the end of its key's schedule.
 #[inline(always)]
 pub(crate) fn decrypt<W: KeyLanes>(isa: W::Isa, state: State<W>, last_prekeys: [W; 8]) -> State<W> {
     Beside::<W, true>(Schedule::at_end(isa, last_prekeys)).decrypt(state)

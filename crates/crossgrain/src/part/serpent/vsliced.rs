@@ -1,8 +1,11 @@
-//! Serpent on its own four words: word i of a bundle holds word i of every block, a block a 32-bit lane.
+//! Serpent on its four words. Word i of a bundle holds word i of every block, one block per 32-bit lane.
 //!
-//! Layout: `Repr::Vsliced`. Needs: `Lane32`. Source: the submission's bit-slice description.
-//! Holds: the whole state of a bundle is four registers and a round is one chain of dependent gates, so
-//! whole ciphers take several bundles side by side.
+//! The state of a bundle is four registers, and a round is one chain of dependent gates. Whole ciphers
+//! therefore process several bundles side by side.
+//!
+//! Layout: `Repr::Vsliced`.
+//! Needs `Lane32`.
+//! Source: the submission's bit-slice description.
 
 use std::fmt;
 
@@ -14,8 +17,8 @@ use crate::circuit::serpent_sbox::{self, forward_but_constant, inverse_but_const
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
-/// Bundles that are worked on side by side: as many as the registers hold, for a round of one is a chain in
-/// which each gate waits for the one before.
+/// Bundles that are processed side by side: as many as the registers hold. In a single bundle, each gate
+/// waits for the one before.
 pub(super) const fn at_once<W: Lane32>() -> usize {
     match W::BITS {
         512 => 4,
@@ -26,9 +29,9 @@ pub(super) const fn at_once<W: Lane32>() -> usize {
 /// The four words of a bundle.
 pub(super) type State<W> = [W; 4];
 
-/// A round key of some bundles: the same for all lanes, or a key a lane.
+/// A round key for some bundles: the same key for all lanes, or one key per lane.
 pub(super) trait Key<W: Lane32> {
-    /// The state of a bundle with the key mixed in.
+    /// The state of a bundle with the key added.
     fn mixed(&self, isa: W::Isa, state: State<W>, bundle: usize) -> State<W>;
 }
 
@@ -47,8 +50,8 @@ fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> 
     each!(i < 4 => state[i] ^ W::splat_lanes(isa, key[i]))
 }
 
-/// The cipher on several bundles, by keys that are mixed in before the linear transformation
-/// ([`RoundKeys::before_transform`]) and bring the constants that the S-boxes leave out.
+/// The cipher on several bundles. The keys are added before the linear transformation
+/// ([`RoundKeys::before_transform`]) and include the constants that the S-boxes omit.
 #[inline(always)]
 pub(super) fn encrypt<W: Lane32, K: Key<W>, const N: usize>(
     isa: W::Isa,
@@ -70,7 +73,7 @@ pub(super) fn encrypt<W: Lane32, K: Key<W>, const N: usize>(
     states
 }
 
-/// The inverse cipher on several bundles, by keys with the constants of the inverse S-boxes.
+/// The inverse cipher on several bundles. The keys include the constants of the inverse S-boxes.
 #[inline(always)]
 pub(super) fn decrypt<W: Lane32, K: Key<W>, const N: usize>(
     isa: W::Isa,
@@ -91,7 +94,7 @@ pub(super) fn decrypt<W: Lane32, K: Key<W>, const N: usize>(
     states
 }
 
-/// The whole cipher in one direction, with the keys as that needs them.
+/// The whole cipher in one direction, with its keys in the form for that direction.
 pub struct Cipher<W: Lane32> {
     isa: W::Isa,
     direction: Direction,
@@ -110,12 +113,12 @@ impl<W: Lane32> Cipher<W> {
         Self::with_mixed(isa, direction, keys)
     }
 
-    /// The same by keys as the direction mixes them in.
+    /// The same, from keys in the form that the direction adds.
     pub(super) const fn with_mixed(isa: W::Isa, direction: Direction, keys: RoundKeys) -> Self {
         Self { isa, direction, keys }
     }
 
-    /// `N` bundles of a tile from the one numbered `first` on.
+    /// `N` bundles of a tile from bundle `first` on.
     #[inline(always)]
     fn on_tile<const N: usize>(&self, tile: &mut Tile, first: usize) {
         let states = each!(n < N => *tile.bundle::<W, 4>(self.isa, first + n));
@@ -125,7 +128,7 @@ impl<W: Lane32> Cipher<W> {
     }
 }
 
-/// A whole cipher on bundles in registers. Its method must be `#[inline(always)]`, as a kernel's.
+/// A whole cipher on bundles in registers. Its method must be `#[inline(always)]`, like that of a kernel.
 pub(super) trait OnBundles<W: Lane32> {
     /// `N` bundles side by side.
     fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N];
@@ -178,7 +181,7 @@ impl<W: Lane32> Kernel for CipherOnTile<'_, W> {
     }
 }
 
-/// One step, or one round, with its key.
+/// One step or one round, with its key.
 #[derive(Debug)]
 pub struct Step<W: Lane32> {
     isa: W::Isa,

@@ -1,10 +1,13 @@
-//! Serpent from blocks to blocks in registers: transposed, enciphered, transposed back, no tile between.
+//! Serpent from blocks to blocks in registers: transpose, encipher, transpose back, without a tile between.
 //!
-//! Layout: `Repr::Blocks` outside; inside `Repr::Vsliced`, several bundles at a time. What a mode adds is added in
-//! registers too: counters and tweaks are born as words, neighbouring blocks are read from the input.
-//! A block or two, and chains of as many, go through integers: an instruction's result is there sooner than a register's, and
-//! a round is one chain of them.
-//! Holds: the last blocks, less than a bundle, go through a copy on the stack, which is wiped.
+//! Layout: `Repr::Blocks` outside and `Repr::Vsliced` inside, several bundles at a time. The additions of a
+//! mode also happen in registers: counters and tweaks are created as words, and neighbouring blocks are
+//! loaded from the input.
+//!
+//! One or two blocks or chains are processed in integers. A round is one chain of dependent instructions, and
+//! integer instructions have less latency than vector instructions.
+//!
+//! The last blocks, less than a bundle, go through a copy on the stack, which is wiped.
 
 use std::fmt;
 
@@ -19,17 +22,17 @@ use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 
-/// The cipher in one direction, in every mode's frame.
+/// The cipher in one direction, for every mode.
 pub struct Whole<W: Lane32> {
     many: OnWords<W>,
     few: OnWords<u32>,
 }
 
-/// Blocks, or chains, that integers take side by side.
+/// Blocks or chains that are processed side by side in integers.
 const FEW: usize = at_once::<u32>();
 
 impl<W: Lane32> Whole<W> {
-    /// The cipher by these instructions.
+    /// The cipher with these instructions.
     pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         Self { many: OnWords::new(isa, direction, keys), few: OnWords::new(Portable, direction, keys) }
     }
@@ -53,7 +56,7 @@ impl<W: Lane32> OnWords<W> {
         Self::of(isa, Cipher::new(isa, direction, keys))
     }
 
-    /// By a cipher that has its keys.
+    /// The cipher with keys already set.
     pub(super) fn of(isa: W::Isa, cipher: Cipher<W>) -> Self {
         Self { isa, cipher, counter: CounterToWords::new(isa) }
     }
@@ -64,9 +67,9 @@ impl<W: Lane32> OnWords<W> {
     /// Blocks in a bundle.
     const BUNDLE_BLOCKS: usize = Self::BUNDLE_BYTES / BLOCK_BYTES;
 
-    /// `N` bundles from byte `at` on.
+    /// Processes `N` bundles from byte `at` on.
     ///
-    /// Asks before and after the cipher which mode it is, so that the cipher's long text stands here once.
+    /// The mode is tested before and after the cipher, so that the long code of the cipher occurs only once.
     #[inline(always)]
     fn on_bundles<const N: usize>(
         &self,
@@ -120,7 +123,8 @@ impl<W: Lane32> OnWords<W> {
         }
     }
 
-    /// The masks of the next `N` bundles, as blocks: as words they would have to be transposed, and kept while the cipher runs.
+    /// The masks of the next `N` bundles, as blocks. As words they would have to be transposed, and kept
+    /// while the cipher runs.
     #[inline(always)]
     fn masks<const N: usize>(&self, masks: &Masks<'_>, copy: &mut Copies) -> [[W; 4]; N] {
         let bytes = masks.next_entries(N * Self::BUNDLE_BLOCKS, copy);
@@ -137,7 +141,8 @@ impl<W: Lane32> OnWords<W> {
         each!(n < N => buffers.load_all(isa, at + n * Self::BUNDLE_BYTES))
     }
 
-    /// The input one block earlier, `previous` coming first, which then becomes the last block of this input.
+    /// The input one block earlier, beginning with `previous`. The last block of this input then becomes
+    /// `previous`.
     #[inline(always)]
     fn delayed<const N: usize>(
         isa: W::Isa,
@@ -146,7 +151,7 @@ impl<W: Lane32> OnWords<W> {
         previous: &mut Block,
     ) -> [State<W>; N] {
         let input = &buffers.input()[at..][..N * Self::BUNDLE_BYTES];
-        // Only the first bundle reaches back beyond this input, whose place may be overwritten by now.
+        // Only the first bundle needs a block from before this input. Its place may already be overwritten.
         let mut first = [0; BUNDLE_BYTES_MAX];
         let first = &mut first[..Self::BUNDLE_BYTES];
         first[..BLOCK_BYTES].copy_from_slice(previous);
@@ -217,19 +222,19 @@ impl<W: Lane32> WholePart for Whole<W> {
     }
 }
 
-/// What a mode puts around the cipher, from the next bundle on.
+/// The part of a mode around the cipher, from the next bundle on.
 enum Frame<'a, W: Lane32> {
-    /// Nothing.
+    /// Nothing is added.
     Plain,
-    /// The number of the next block enters, the input is added.
+    /// The counter of the next block enters, and the input is added.
     Counter(Counter),
     /// Tweaks are added before and after.
     Tweaked(TweakWords<'a, W>),
     /// Masks are added before and after.
     Masked(Masks<'a>),
-    /// The input one block earlier is added, this block coming first.
+    /// The previous input block is added; for the first block, that is this value.
     Chained(Block),
-    /// The input one block earlier enters, this block coming first; the input is added.
+    /// The previous input block enters; for the first block, that is this value. The input is added.
     Delayed(Block),
 }
 
@@ -275,7 +280,7 @@ impl<W: Lane32> Kernel for Run<'_, W> {
         if at == len_bytes {
             return;
         }
-        // A few bundles, and less than another, are left: by way of one text.
+        // The remaining bundles, of which the last may be partial, share one piece of code.
         let mut copy = [0; BUNDLE_BYTES_MAX];
         while at < len_bytes {
             let rest = (len_bytes - at).min(bundle_bytes);

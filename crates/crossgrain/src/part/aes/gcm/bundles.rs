@@ -1,4 +1,5 @@
-//! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
+//! The whole bundles of a GCM message. Between the rounds of a bundle are the products of the previous one
+//! or, when opening, of its own ciphertext.
 
 use super::end::{Before, End};
 use super::gaps::{Gaps, Rounds};
@@ -12,10 +13,10 @@ use crate::word::{AesLanes, Buffers, Kernel, each};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
 
-/// The kernel of whole bundles, if there are any, and the end behind them.
+/// The kernel of whole bundles, if there are any, and of the end after them.
 pub(super) struct Longer<'a, 'b, 'c, W: AesLanes> {
     pub(super) end: End<'a, 'b, 'c, W>,
-    /// GHASH of the additional data but for the end of that, no more bytes than a register has.
+    /// GHASH of the additional data except `aad`, its last part, which is at most as long as a register.
     pub(super) sum: &'a Block,
     pub(super) aad: &'a [u8],
 }
@@ -40,7 +41,7 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
         self.end.by_registers::<false, OPENS>(Some(Before { gaps, sums }))
     }
 
-    /// The sums of GHASH's lanes after the bundles, or before the last that was sealed.
+    /// The lane sums of GHASH after the bundles. When sealing, the last bundle may be missing from them.
     #[inline(always)]
     fn bundles<const OPENS: bool>(&mut self, gaps: Gaps<'_>) -> Sums<'a, W> {
         let Self { end: End { with, nonce, at: bulk_bytes, ref mut message, .. }, sum, aad } = *self;
@@ -81,7 +82,7 @@ struct InFlight<W: AesLanes> {
 }
 
 impl<W: AesLanes> InFlight<W> {
-    /// The last round, by this key, and the bundle that begins at this byte.
+    /// Computes the last round with this key and writes the bundle that begins at this byte.
     #[inline(always)]
     fn end(self, last: W, buffers: &mut Buffers<'_>, at: usize) {
         let input = &buffers.input()[at..][..IN_FLIGHT * W::BYTES];
@@ -114,7 +115,8 @@ fn all_rounds(cipher: &mut impl Rounds, gaps: Gaps<'_>) {
     cipher.before_fourth(gaps);
 }
 
-/// All middle rounds after the first, in whose gaps are the products of the first [`STRIDE`] registers that were sent.
+/// All middle rounds after the first, with the products of the first [`STRIDE`] registers of ciphertext in
+/// their gaps.
 #[inline(always)]
 pub(super) fn rounds_beside_stride<W: AesLanes>(
     cipher: &mut impl Rounds,

@@ -1,7 +1,7 @@
-//! The end of a message of GCM, a bundle at most, and its tag.
+//! The end of a GCM message, at most a bundle, and its tag.
 //!
-//! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
-//! looked at, for the last.
+//! All registers but the last are full. Their number is a compile-time constant, so only the last register
+//! needs a mask and a length.
 
 use super::bundles::rounds_beside_stride;
 use super::gaps::{Gaps, Rounds};
@@ -15,25 +15,27 @@ use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Factors, Few, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
 
-/// The end of a message, which begins `at` this byte, in a kernel that says whether the tag is right.
+/// The end of a message, beginning at byte `at`. The kernel returns whether the tag is correct.
 pub(super) struct End<'a, 'b, 'c, W: AesLanes> {
     pub(super) with: With<'a, W>,
     pub(super) nonce: &'a GcmNonce,
-    /// What was hashed of additional data; otherwise it is hashed with the end, unless bundles come before that.
+    /// GHASH of the additional data, if it is known. Otherwise the end hashes that data, unless bundles come
+    /// before the end.
     pub(super) hashed: Option<&'a Block>,
     pub(super) at: usize,
     pub(super) message: &'b mut AeadMessage<'c>,
 }
 
-/// What comes before an end that is not alone.
+/// The state before an end that is not the whole message.
 pub(super) struct Before<'a, W: AesLanes> {
     pub(super) gaps: Gaps<'a>,
-    /// Of whole bundles, if there are any: the sums of GHASH's lanes; of those that were sealed, the last is not among them.
+    /// The lane sums of GHASH over whole bundles, if there are any. When sealing, the last bundle is not
+    /// included.
     pub(super) sums: Option<Sums<'a, W>>,
 }
 
-/// The kernel of a message that is an end alone: of no more than a register, and with no more additional data than a
-/// block (`SHORT`), or of more.
+/// The kernel of a message that consists of an end only. `SHORT` limits the data to a register and the
+/// additional data to a block.
 pub(super) struct Alone<'a, 'b, 'c, W: AesLanes, const SHORT: bool> {
     pub(super) with: With<'a, W>,
     pub(super) nonce: &'a GcmNonce,
@@ -59,13 +61,13 @@ impl<W: AesLanes, const SHORT: bool> Kernel for Alone<'_, '_, '_, W, SHORT> {
 }
 
 impl<'a, W: AesLanes> End<'a, '_, '_, W> {
-    /// The end. It is `ALONE` if there is nothing before it.
+    /// The end. `ALONE` means that nothing comes before it.
     #[inline(always)]
     pub(super) fn by_registers<const ALONE: bool, const OPENS: bool>(
         self,
         before: Option<Before<'a, W>>,
     ) -> bool {
-        // The last is empty only where it is the first.
+        // The last register is empty only if it is the first.
         let at = if ALONE { 0 } else { self.at };
         match (self.message.buffers.len_bytes() - at).saturating_sub(1) / W::BYTES {
             0 => self.finish::<1, ALONE, false, OPENS>(before),
@@ -97,7 +99,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
         let aad = if has_aad { message.aad } else { &[] };
         let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes() - at) + 1;
         let mut hash = Few::<W>::new(isa, with.powers(), blocks);
-        // To seal, what bundles before have left to be hashed is hashed between the rounds, all of them.
+        // When sealing, all products of the last bundle are computed between the rounds.
         let gaps = if is_stitched { gaps } else { None };
         let is_encrypted = !OPENS && gaps.is_some() && sums.is_some();
         match (sums, hashed) {
@@ -130,7 +132,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
         if !OPENS {
             write(message, at, output);
         }
-        // What the keystream has beyond the message is no part of it.
+        // The keystream past the end of the message must not be hashed.
         let sent = if OPENS { input } else { with_last(output, output[N - 1].first_bytes(last_bytes)) };
         if !OPENS || !is_stitched {
             add_all_but_last(isa, &mut hash, &sent, factors);
@@ -159,14 +161,14 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
     }
 }
 
-/// Registers with another last one.
+/// Replaces the last register.
 #[inline(always)]
 const fn with_last<W: Copy, const N: usize>(mut registers: [W; N], last: W) -> [W; N] {
     registers[N - 1] = last;
     registers
 }
 
-/// Adds what was sent but for its last register to a hash, two by two.
+/// Adds the ciphertext except its last register to a hash, in pairs.
 #[inline(always)]
 fn add_all_but_last<W: AesLanes, const N: usize>(
     isa: W::Isa,
@@ -193,7 +195,7 @@ fn write<W: AesLanes, const N: usize>(message: &mut AeadMessage<'_>, at: usize, 
     output[N - 1].store_part(last);
 }
 
-/// Counters of data and of the tag's mask on their way through the cipher.
+/// Counters of data and of the tag's mask in the cipher.
 struct States<W: AesLanes, const N: usize> {
     isa: W::Isa,
     mask: W,
@@ -229,7 +231,8 @@ impl<W: AesLanes, const N: usize> States<W, N> {
         }
     }
 
-    /// All middle rounds after the first, in whose gaps are the products of what is decrypted, but for its last register.
+    /// All middle rounds after the first, with the products of the received ciphertext in their gaps, except
+    /// its last register.
     #[inline(always)]
     fn encrypt_beside_received(
         &mut self,
@@ -240,7 +243,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
     ) {
         let odd = usize::from(N.is_multiple_of(2));
         self.before_first(gaps);
-        // One where there is an odd number, and then two by two.
+        // One register if the number is odd, then pairs.
         if const { N.is_multiple_of(2) } {
             hash.add_by(W::load(self.isa, &received[..W::BYTES]), factors.load(self.isa, 0));
         }
@@ -252,7 +255,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
         self.add_two(hash, received, factors, odd + 4);
     }
 
-    /// Adds two registers from this place on, if so many are left before the last.
+    /// Adds two registers from this place on, if there are two before the last.
     #[inline(always)]
     fn add_two(&self, hash: &mut Few<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) {
         if place + 1 >= N {
@@ -264,7 +267,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
         hash.add_two_by(first, second);
     }
 
-    /// The last round, with what it adds to the counters of data.
+    /// The last round. It adds the input to the counters of data.
     #[inline(always)]
     fn encrypt_last(self, keys: &WideKeys, input: [W; N]) -> (W, [W; N]) {
         let (_, _, key) = keys.ends();

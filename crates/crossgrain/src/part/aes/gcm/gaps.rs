@@ -1,15 +1,18 @@
-//! Rounds with gaps between them, in which products are computed: the two have ports of their own.
+//! Rounds with gaps between them, in which products are computed. The two use different execution ports.
 //!
-//! Needs: that products and states are [`settled`](crate::word::AesLanes::settled) in turn, or the compiler moves the ones behind all of the others.
-//! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
+//! Products and states must be [`settled`](crate::word::AesLanes::settled) alternately. Otherwise the
+//! compiler moves all of one kind after all of the other.
+//! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
+//! Stitching" (2010).
 
 use crate::part::aes::key::{Wide, WideKeys};
 
-/// Keys of the middle rounds after the first, dealt out before four gaps in which something else is computed, so that it is spread over all rounds:
-/// two, two, four and four of them, of shorter keys fewer in the middle.
+/// The keys of the middle rounds after the first, distributed over four gaps for other work: two, two, four
+/// and four rounds come before them. Shorter keys have fewer rounds before the second and third gap.
 ///
-/// Nothing loops over them: turns of a loop, and what is checked in each, are a tenth of all instructions, and on Zen 5 it is these that
-/// take time. They are found from either end, which takes two registers.
+/// There is no loop over the keys. Loop control and checks would be a tenth of all instructions, and on Zen 5
+/// the number of instructions limits the speed. The keys are addressed from both ends, which takes two
+/// registers.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
     front: &'a [Wide; 6],
@@ -19,7 +22,7 @@ pub(super) struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    /// Deals out all keys but the first.
+    /// Distributes all keys but the first.
     #[inline(always)]
     pub(super) const fn new(keys: &'a WideKeys) -> Self {
         let rounds = keys.rounds();
@@ -41,7 +44,7 @@ pub(super) trait Rounds {
     /// A middle round.
     fn round(&mut self, key: &Wide);
 
-    /// Has the states [`settled`](crate::word::AesLanes::settled).
+    /// Makes the states [`settled`](crate::word::AesLanes::settled).
     fn settle(&mut self);
 
     /// Two rounds, before the first gap.
@@ -52,7 +55,7 @@ pub(super) trait Rounds {
         self.settle();
     }
 
-    /// The rounds before the second.
+    /// The rounds before the second gap.
     #[inline(always)]
     fn before_second(&mut self, gaps: Gaps<'_>) {
         if gaps.has_second {
@@ -62,7 +65,7 @@ pub(super) trait Rounds {
         self.settle();
     }
 
-    /// The rounds before the third.
+    /// The rounds before the third gap.
     #[inline(always)]
     fn before_third(&mut self, gaps: Gaps<'_>) {
         if gaps.has_more_of_third {
@@ -74,7 +77,7 @@ pub(super) trait Rounds {
         self.settle();
     }
 
-    /// Four rounds, before the last.
+    /// Four rounds, before the last gap.
     #[inline(always)]
     fn before_fourth(&mut self, gaps: Gaps<'_>) {
         for key in &gaps.back[2..] {

@@ -1,13 +1,20 @@
-//! Counters of a message after round 1 of AES, by a table of the key.
+//! Counters of a message after round 1 of AES, from a table of the key.
 //!
-//! In round 1 the lowest byte of a counter, the last of its block, comes to column 0 alone, where MixColumns adds it to what bytes 0, 5
-//! and 10 of the nonce come to. So the state is a sum: what the lowest byte comes to, in a table of the key alone, and what all else
-//! does, which is the same for a group of 256 counters. A register of counters takes one addition, where it took three and a round.
-//! The table is read at public places, in the order of counters, which begin with 1: constant-time.
+//! In round 1 the lowest byte of a counter, which is the last of its block, affects only column 0. There
+//! MixColumns adds it to bytes 0, 5 and 10, which belong to the nonce. The state is therefore a sum:
 //!
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
-//! Source: as in `walk`, whose tables, of two rounds, are of a nonce.
-//! Holds: a byte that is left out is 0x52 when it comes to SubBytes, which makes 0 of it: it adds nothing.
+//! ```text
+//! after_round_1[lowest byte] ⊕ rest
+//! ```
+//!
+//! The table depends only on the key. `rest` is common to a group of 256 counters. A register of counters
+//! takes one addition instead of three and a round. The table is read at public places, in the order of
+//! counters, which begin with 1: constant-time.
+//!
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: as in `walk`, whose tables cover two rounds but belong to one nonce.
+//! Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps it to 0, so it adds nothing.
 
 use super::{With, halves, parts_of};
 use crate::block::{BLOCK_BYTES, Block};
@@ -18,28 +25,29 @@ use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::aes::walk::FIRST_BLOCKS;
 use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
 
-/// What SubBytes makes 0 of.
+/// The byte that SubBytes maps to 0.
 const NO_BYTE: u8 = 0x52;
 
-/// Bytes in the part of the table that a group goes through.
+/// Bytes of the table entries of one group.
 const GROUP_BYTES: usize = GROUP_BLOCKS * BLOCK_BYTES;
 
-/// Where a counter's lowest byte is in its block.
+/// The index of a counter's lowest byte in its block.
 const LOWEST: usize = BLOCK_BYTES - 1;
 
 /// The table of a key.
 #[repr(align(64))]
 pub(in crate::part::aes) struct Heads {
-    /// Round key 0, which leaves out the lowest byte of a counter where that is 0.
+    /// Round key 0 with another last byte: a lowest counter byte of 0 then enters SubBytes as [`NO_BYTE`].
     key: Wide,
-    /// So that what data begin with, the block of counter 2, begins a line.
+    /// Aligns the entry of counter 2, the first counter of data, to a cache line.
     _gap: [Block; 2],
-    /// What each lowest byte comes to, and again from 0 on for registers that begin near the end.
+    /// The summand of each lowest byte. The first entries are repeated at the end for registers that begin
+    /// near the end.
     after_round_1: [Block; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
 }
 
 impl Heads {
-    /// The table, filled where it stays: what is moved leaves a copy.
+    /// The table, filled in place: a move would leave a copy.
     pub(in crate::part::aes) fn of<W: AesLanes>(isa: W::Isa, keys: &WideKeys) -> Wiped<Self> {
         let none = [0; BLOCK_BYTES];
         let mut heads = Wiped::from(Box::new(Self {
@@ -83,7 +91,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
     }
 }
 
-/// Counters that follow one another.
+/// Consecutive counters.
 pub(super) struct Counters<'a, W: AesLanes> {
     isa: W::Isa,
     heads: &'a Heads,
@@ -92,14 +100,14 @@ pub(super) struct Counters<'a, W: AesLanes> {
     nonce: &'a GcmNonce,
     /// The next counter without its lowest byte.
     group: u32,
-    /// Where in the table is what its lowest byte comes to.
+    /// The offset in the table of the entry for its lowest byte.
     at: usize,
-    /// What all else comes to, in every lane.
+    /// The other summand, in every lane.
     rest: W,
 }
 
 impl<'a, W: AesLanes> Counters<'a, W> {
-    /// From this counter on.
+    /// Begins at this counter.
     #[inline(always)]
     pub(super) fn from(with: With<'a, W>, nonce: &'a GcmNonce, next: usize) -> Self {
         let (isa, heads) = (with.isa(), with.heads());
@@ -111,7 +119,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
         counters
     }
 
-    /// What all but the lowest byte of the next counter comes to.
+    /// The summand of all bytes of the next counter but the lowest.
     #[inline(always)]
     fn rest(&self) -> W {
         let (front, back) = parts_of(self.nonce);
@@ -120,7 +128,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
         block.encrypt_round(self.key.load(self.isa))
     }
 
-    /// Goes on by so many bytes of the table; gives what was said of all but the lowest byte, if that has changed.
+    /// Advances by this many bytes of the table. If that begins a new group, returns the previous `rest`.
     #[inline(always)]
     fn go_on(&mut self, bytes: usize) -> Option<W> {
         self.at += bytes;
@@ -143,11 +151,11 @@ impl<'a, W: AesLanes> Counters<'a, W> {
         state
     }
 
-    /// The states of the next counters, `N` registers of them.
+    /// The states of the next counters, in `N` registers.
     #[inline(always)]
     pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
         let Self { isa, heads, rest, .. } = *self;
-        // No more than it is already, as the compiler does not know.
+        // This does not change the value, but the compiler does not know that.
         let at = self.at % GROUP_BYTES;
         let entries = &heads.after_round_1.as_flattened()[at..][..N * W::BYTES];
         let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);

@@ -1,13 +1,24 @@
-//! GCM of a message, in one pass by one kernel: AES instructions on counters, and between them carry-less products for GHASH.
+//! GCM of one message in one pass: AES instructions on counters, with the carry-less products of GHASH
+//! between them.
 //!
-//! Rounds and products have ports of their own, so that the two take little longer together than the longer of them alone. A bundle has
-//! as many registers as GHASH reduces together, and two are hashed every two or four rounds: to open, those that are decrypted; to seal,
-//! those of the bundle before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
-//! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
-//! messages go together: each step of one waits for the step before, and the others' fill the time. Round 1 comes from a table of the
-//! key (`heads`).
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2.
-//! Holds: what is branched on is public: lengths, and whether the tag is right.
+//! Rounds and products use different execution ports, so both together take little longer than the slower
+//! one.
+//!
+//! * Bundles (`bundles`, `gaps`): a bundle has the eight registers of a GHASH stride. Two registers are
+//!   hashed after every two or four rounds: when opening, those that are being decrypted; when sealing, those
+//!   of the previous bundle.
+//! * The end (`end`), at most a bundle: the tag's mask is one more register next to the counters of data.
+//!   Each block is multiplied by its own power, so the sum is reduced once. A short message takes little
+//!   longer than a block.
+//! * Short messages (`together`) run several at a time. Each step of a message waits for the one before, and
+//!   steps of the other messages fill the time.
+//!
+//! Round 1 comes from a table of the key (`heads`).
+//!
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes`.
+//! Source: SP 800-38D §7.1 and §7.2.
+//! Invariant: branches depend only on public facts: lengths, and whether the tag is correct.
 
 mod bundles;
 mod end;
@@ -27,14 +38,14 @@ use crate::part::ghash::{Few, Powers};
 use crate::part::{GcmNonce, GcmWay};
 use crate::word::{AesLanes, Isa, wipe};
 
-/// What all messages are sealed or opened with.
+/// The cipher and parameters for all messages.
 ///
-/// No more than two pointers, which go from call to call in registers: of what is copied in memory, two words at a time, each copy would
-/// wait until both were written, and all that was begun before is done.
+/// It has only two pointers, which are passed in registers. A copy in memory, two words at a time, would wait
+/// until both words are written and all earlier work is done.
 #[derive(Clone, Copy)]
 pub(super) struct With<'a, W: AesLanes> {
     pub(super) cipher: &'a Cipher<W>,
-    /// Of GHASH by products.
+    /// Its GHASH works by carry-less products.
     pub(super) way: &'a GcmWay<'a>,
 }
 
@@ -60,7 +71,8 @@ impl<'a, W: AesLanes> With<'a, W> {
     }
 }
 
-/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm).
+/// Seals or opens a message, and returns whether its tag is correct:
+/// [`WholePart::gcm`](crate::part::WholePart::gcm).
 #[inline(always)]
 pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
@@ -77,7 +89,8 @@ fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMess
     if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
         return longer(with, nonce, message);
     }
-    // A kernel of its own, where it is fastest: narrower registers share theirs with longer messages, which is less to compile.
+    // A separate kernel where it is fastest. Narrower registers use the kernel of longer messages, which
+    // saves compile time.
     if const { W::REGISTERS < 32 } {
         let end = End { with, nonce, hashed: None, at: 0, message };
         return with.isa().enter(Longer { end, sum: &[0; BLOCK_BYTES], aad: &[] });
@@ -85,19 +98,19 @@ fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMess
     with.isa().enter(Alone::<W, false> { with, nonce, message })
 }
 
-/// Whether the end of a long message computes products between its rounds, as bundles do. With 16 registers, and in a message that
-/// has nothing before the end, products follow the rounds: that is less code and no slower.
+/// Whether the end of a long message computes products between its rounds, as bundles do. With 16 registers,
+/// and in a message without bundles, products follow the rounds. That is less code and not slower.
 const fn stitches_end<W: AesLanes>() -> bool {
     W::REGISTERS == 32
 }
 
-/// Whether the end hashes additional data, too.
+/// Whether the end can hash the additional data too.
 #[inline(always)]
 const fn fits_in_end<W: AesLanes>(aad: &[u8], len_bytes: usize) -> bool {
     blocks_of(aad.len()) + blocks_of(len_bytes) < Few::<W>::BLOCKS_MAX
 }
 
-/// Where something comes before the end.
+/// Messages with work to do before the end.
 #[inline(never)]
 fn longer<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let (mut sum, at) = ([0; BLOCK_BYTES], bulk_bytes::<W>(message));
@@ -113,7 +126,7 @@ fn longer<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMe
     let hashed = (at == 0).then_some(&sum);
     let right = with.isa().enter(Longer { end: End { with, nonce, hashed, at, message }, sum: &sum, aad });
     if !before.is_empty() {
-        // With the additional data, it would give away what makes tags.
+        // Together with the additional data, this sum would reveal the authentication key.
         wipe(&mut sum);
     }
     right
@@ -127,43 +140,46 @@ const fn blocks_of(len_bytes: usize) -> usize {
     (len_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES
 }
 
-/// Additional data without its last block, and that.
+/// Additional data without its last block, and the last block.
 #[inline(always)]
 fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
     aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
 }
 
-/// Whole bundles in front of the end.
+/// The bytes of whole bundles before the end.
 #[inline(always)]
 const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
     // The length of a bundle is a power of two.
     message.buffers.len_bytes().saturating_sub(1) & !(IN_FLIGHT * W::BYTES - 1)
 }
 
-/// GHASH's last block, but in bytes where it has bits: the big-endian number that it is, in every lane.
+/// GHASH's last block, but with lengths in bytes instead of bits. The block is a big-endian number in every
+/// lane.
 #[inline(always)]
 fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
     let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
     halves(isa, data, aad)
 }
 
-/// A nonce as it lies in a block: both parts at once, since what is put together in memory waits to be written.
+/// A nonce's bytes 0 to 7 and 8 to 11, in the order of a block. They are read separately, because a value
+/// assembled in memory would have to wait for its stores.
 #[inline(always)]
 fn parts_of(nonce: &GcmNonce) -> (u64, u32) {
     let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
     (front.map_or(0, |front| u64::from_le_bytes(*front)), back.map_or(0, |back| u32::from_le_bytes(*back)))
 }
 
-/// Two numbers, which lie in registers, as the halves of every lane.
+/// Two numbers in general registers, as the halves of every lane.
 #[inline(always)]
 fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
     W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
 }
 
-/// Gives a sealed message the tag in the lowest lane, or says whether it is that of one to be opened. Bytes of it beyond a tag's are zeros.
+/// When sealing, stores the tag from the lowest lane. When opening, returns whether it equals the message's
+/// tag. Bytes past the tag length must be zero.
 ///
-/// `opens` is a constant wherever it can be, and a tag that is given is stored whole: it would be put together of halves, which a caller
-/// that reads it whole waits for.
+/// `opens` is a constant if possible. A tag is stored whole: if it were stored as halves, a caller that loads
+/// the whole would stall.
 #[inline(always)]
 fn admits<W: AesLanes>(opens: bool, way: &GcmWay<'_>, message: &mut AeadMessage<'_>, tag: W) -> bool {
     if opens {

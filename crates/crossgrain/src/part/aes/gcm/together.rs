@@ -1,4 +1,5 @@
-//! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
+//! Several short GCM messages at a time. Each step of a message waits for the one before, and steps of the
+//! other messages fill the time.
 
 use super::{With, admits, blocks_of, halves, last_block, lengths, parts_of};
 use crate::block::BLOCK_BYTES;
@@ -8,7 +9,7 @@ use crate::part::aes::key::WideKeys;
 use crate::part::ghash::{Few, Field, LANES_MAX, Product};
 use crate::word::{AesLanes, Kernel, each, unrolled};
 
-/// Short messages that go together.
+/// Short messages that run together.
 const TOGETHER: usize = 4;
 
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
@@ -40,7 +41,7 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
 }
 
 impl<W: AesLanes> With<'_, W> {
-    /// Whether a message goes with others.
+    /// Whether a message can run with others.
     #[inline(always)]
     fn takes(&self, message: &AeadMessage<'_>) -> bool {
         message.buffers.len_bytes() <= W::BYTES
@@ -50,10 +51,10 @@ impl<W: AesLanes> With<'_, W> {
     }
 }
 
-/// The longest additional data that goes with a short message.
+/// The longest additional data of a message that runs with others.
 const LONGEST_AAD_BYTES: usize = 256;
 
-/// The counter blocks of a nonce of zeros, from this one on.
+/// Counter blocks of an all-zero nonce, from this counter on.
 #[inline(always)]
 fn counter_blocks<W: AesLanes>(isa: W::Isa, first: usize, stride: usize) -> W {
     let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
@@ -64,22 +65,23 @@ fn counter_blocks<W: AesLanes>(isa: W::Isa, first: usize, stride: usize) -> W {
     W::load(isa, &bytes[..W::BYTES])
 }
 
-/// What each of some messages has one block of, in lanes.
+/// Blocks of which each message has one, in lanes.
 #[derive(Clone, Copy)]
 struct Lanes<W> {
     /// Counters, then masks of tags.
     mask: W,
-    /// The last blocks of additional data, zeros where there is none; and the powers for them.
+    /// The last blocks of additional data, or zeros if there is no such data, and the powers for them.
     aad: W,
     power: W,
     /// The lengths in bytes.
     lengths: W,
 }
 
-/// Whole messages, a register of data each; says whose tags are right.
+/// Runs whole messages with one register of data each. Returns whose tags are correct.
 ///
-/// Blocks of which each message has one lie in lanes beside each other: a register a message would cost as much as all of its data.
-/// They are put together in registers: one of what was just written in parts would wait for all that was begun before.
+/// Blocks of which each message has one share registers, one per lane. A register per message would cost as
+/// much as all data. They are assembled in registers: a register loaded right after its parts were stored
+/// would wait for all earlier work.
 #[inline(always)]
 fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOGETHER]) -> [bool; TOGETHER] {
     let (isa, keys, way, powers) = (with.isa(), with.keys(), with.way, with.powers());
@@ -128,7 +130,8 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
     are_right
 }
 
-/// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
+/// The sum of the products of blocks in a message's own registers: all except the last block of additional
+/// data and the lengths.
 #[inline(always)]
 fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: W) -> Product<W> {
     let (isa, powers, blocks) = (with.isa(), with.powers(), blocks_of(message.buffers.len_bytes()));
@@ -143,26 +146,26 @@ fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: 
     products.plus(hash.products.product())
 }
 
-/// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, and zeros behind it.
+/// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, with zeros after it.
 #[inline(always)]
 fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     let (front, back) = nonce.first_chunk().map_or((0, 0), parts_of);
     halves(isa, front, back.into())
 }
 
-/// Adds the keystream to a message. Gives the output, and what is sent, with zeros behind the message.
+/// Adds the keystream to a message. Returns the output and the ciphertext with zeros after the message.
 #[inline(always)]
 fn add_to<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, keystream: W) -> (W, W) {
     let input = W::load_part(with.isa(), message.buffers.input());
     let output = input ^ keystream;
-    // What the keystream has beyond the message is no part of it.
+    // The keystream past the end of the message must not be hashed.
     (output, if with.way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
 }
 
-/// Encrypts counters, those of data and those of masks.
+/// Encrypts the counters of data and of masks.
 #[inline(always)]
 fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &WideKeys, data: &mut [W; N], masks: &mut [W]) {
-    // A loop for each of the two: words that one loop takes one after the other from both lie in memory.
+    // Two loops: if one loop takes words from both arrays in turn, the compiler keeps them in memory.
     macro_rules! each_word {
         ($key:expr, |$word:ident, $loaded:ident| $step:expr) => {
             let $loaded = $key.load::<W>(isa);

@@ -1,9 +1,12 @@
-//! Search for an AES key by AES instructions, four keys to 128 bits.
+//! Search for an AES key with AES instructions, four keys per 128 bits.
 //!
-//! Layout: the schedule's is that of `lane_schedule`; a round key is transposed into the four blocks that the instruction
-//! for a round needs.
-//! Needs: `AesLanes`. Source: FIPS 197 §5.1 and §5.2.
-//! Holds: of the result one word is compared, so of the last round key no word after it is made.
+//! Layout: the schedule has the layout of `lane_schedule`. A round key is transposed into the four blocks
+//! that the round instruction needs.
+//!
+//! One word of the result is compared, so the words of the last round key after it are not computed.
+//!
+//! Needs `AesLanes`.
+//! Source: FIPS 197 §5.1 and §5.2.
 
 use std::fmt;
 
@@ -31,7 +34,7 @@ struct Target {
 }
 
 impl Target {
-    /// Of all words, that of which the most is known.
+    /// The word with the most known bits.
     fn best(known: &Known) -> Self {
         let bits = |&i: &usize| column(&known.mask, i).count_ones();
         let best = (0..4).rev().max_by_key(bits).unwrap_or(0);
@@ -39,7 +42,7 @@ impl Target {
     }
 }
 
-/// What four keys to 128 bits begin from: their states as blocks, and the last words of their schedules so far.
+/// The start of four keys per 128 bits: their states as blocks, and the last words of their schedules so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<W, const NK: usize> {
     state: [W; 4],
@@ -49,7 +52,7 @@ pub struct Start<W, const NK: usize> {
 impl<W: AesLanes + Lane32, const NK: usize> Search<W, NK> {
     const LANES: usize = W::BITS / 32;
 
-    /// The use as far as it makes a difference: decryption begins with all of the schedule.
+    /// The use, as far as it matters: decryption always begins with the whole schedule.
     fn usage(&self, usage: Use) -> Use {
         if self.direction == Direction::Encrypt { usage } else { Use::Once }
     }
@@ -103,13 +106,13 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
         }
     }
 
-    /// Lane i of a part has the key that lies in the part's place of register i.
+    /// Lane i of 128-bit part p has the key that was in part p of register i.
     fn key_of(&self, lane: usize) -> usize {
         lane % 4 * W::BLOCKS + lane / 4
     }
 }
 
-/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
+/// The kernel for a cipher's keys on one known block. `None` for ciphers other than AES.
 pub fn search<W: AesLanes + Lane32>(
     isa: W::Isa,
     cipher: Cipher,
@@ -123,7 +126,7 @@ pub fn search<W: AesLanes + Lane32>(
     })
 }
 
-/// States as they lie, words of the schedule transposed.
+/// Loads starts: states in block order, schedule words transposed.
 struct Loaded<'a, W: AesLanes, const NK: usize>(W::Isa, &'a [Vec<u8>; START_BLOCKS]);
 
 impl<W: AesLanes + Lane32, const NK: usize> Kernel for Loaded<'_, W, NK> {
@@ -138,12 +141,12 @@ impl<W: AesLanes + Lane32, const NK: usize> Kernel for Loaded<'_, W, NK> {
     }
 }
 
-/// Ways through a bundle: encrypting a table used once, or often, and decrypting.
+/// The modes of the kernel: encryption with a table that is used once or often, and decryption.
 const ONCE: u8 = 0;
 const OFTEN: u8 = 1;
 const BACK: u8 = 2;
 
-/// All bundles with one outer key.
+/// Tries all bundles with one outer key.
 struct Try<'a, W: AesLanes, const NK: usize, const WAY: u8> {
     isa: W::Isa,
     target: Target,
@@ -199,7 +202,7 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         }
     }
 
-    /// What the word compared differs by.
+    /// The differences of the compared word from the known one.
     #[inline(always)]
     fn differences<const NK: usize, const WAY: u8>(self, mut state: [W; 4], start: [W; NK]) -> W {
         let (first, ready) = begins::<NK>(if WAY == OFTEN { Use::Often } else { Use::Once });
@@ -215,7 +218,7 @@ impl<W: AesLanes + Lane32> Rounds<W> {
                 state = each!(block < 4 => state[block].encrypt_round(keys[block]));
             }
         });
-        // The same for all keys of a search: no secret.
+        // The column is the same for all keys of a search and not secret.
         match self.column {
             0 => self.last::<NK, 0>(state, words),
             1 => self.last::<NK, 1>(state, words),
@@ -224,7 +227,8 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         }
     }
 
-    /// The same of decryption: all of the schedule, and back with the rounds (FIPS 197 §5.3).
+    /// The same for decryption: the whole schedule forwards, then the rounds with its keys in reverse (FIPS
+    /// 197 §5.3).
     #[inline(always)]
     fn differences_back<const NK: usize>(self, state: [W; 4], start: [W; NK]) -> W {
         let mut words = self.schedule.begun(start, NK);
@@ -236,7 +240,7 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         let mut state = each!(block < 4 => state[block] ^ keys[block]);
         for round in (1..NK + 6).rev() {
             let keys = round_key(&words, 4 * round);
-            // InvMixColumns alone: the other steps of two instructions undo each other.
+            // InvMixColumns: the other steps of the two instructions cancel.
             state = each!(block < 4 => {
                 state[block].decrypt_last_round(keys[block]).encrypt_last_round(zero).decrypt_round(zero)
             });

@@ -1,6 +1,6 @@
-//! A byte of many states or keys, a key a lane: as bits in eight words, or as bytes in one.
+//! One byte of many states or keys, one key per lane: as bits in eight words, or as bytes in one word.
 //!
-//! Holds: everything that kernels call is `#[inline(always)]`.
+//! All functions that kernels call are `#[inline(always)]`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,27 +14,27 @@ use crate::part::search::transposed;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Register, Tile, Word, each, eight};
 
-/// A byte of every key, in registers or in a program's text, and the steps of AES on it.
+/// A byte of every key, in registers or in a program's text, with the steps of AES on it.
 pub trait CipherByte: Copy {
-    /// Whether a state and a schedule lie in memory, since they are more than the registers there are.
+    /// Whether the state and schedule are kept in memory, because they exceed the available registers.
     const IN_MEMORY: bool = false;
 
-    /// What bytes are made from: the proof that their instructions are there.
+    /// The token from which bytes are made. It proves that the instructions exist.
     type Isa: Copy;
 
-    /// Constants that its steps need.
+    /// Constants that the steps need.
     type Way: Copy;
 
-    /// A byte to be spread over all lanes.
+    /// A byte that can be broadcast to all lanes.
     type Pattern: Copy;
 
     /// The same byte in all lanes.
     fn of(isa: Self::Isa, pattern: &Self::Pattern) -> Self;
 
-    /// The constant of this number, from 1 on, that the key schedule adds (FIPS 197 §5.2).
+    /// The key schedule's round constant with this number, from 1 on (FIPS 197 §5.2).
     fn round_constant(isa: Self::Isa, number: usize) -> Self;
 
-    /// Sums of bits.
+    /// The XOR of two bytes.
     #[must_use]
     fn sum(self, other: Self) -> Self;
 
@@ -50,21 +50,21 @@ pub trait CipherByte: Copy {
     #[must_use]
     fn mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
 
-    /// InvSubBytes, by the constants for decryption.
+    /// InvSubBytes, with the constants for decryption.
     #[must_use]
     fn inv_substituted(self, isa: Self::Isa, way: Self::Way) -> Self;
 
-    /// InvMixColumns on a column, by the constants for decryption.
+    /// InvMixColumns on a column, with the constants for decryption.
     #[must_use]
     fn inv_mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
 }
 
-/// A byte of every lane of registers.
+/// A byte of every lane in registers.
 pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + 'static {
-    /// Number of lanes.
+    /// The number of lanes.
     const LANES: usize;
 
-    /// Makes the constants for the steps of one direction.
+    /// The constants for the steps of one direction.
     fn way(isa: Self::Isa, direction: Direction) -> Self::Way;
 
     /// A byte as a pattern.
@@ -73,10 +73,10 @@ pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + '
     /// The sixteen bytes of as many blocks as there are lanes.
     fn load(isa: Self::Isa, blocks: &[u8]) -> [Self; 16];
 
-    /// The lanes in which both bytes are zero, 64 lanes a word.
+    /// The lanes in which both bytes are zero, 64 lanes per word of `found`.
     fn zeros(bytes: [Self; 2], found: &mut [u64]);
 
-    /// The place of a lane's block among those loaded.
+    /// The index of a lane's block among the loaded ones.
     fn key_of(lane: usize) -> usize;
 }
 
@@ -160,7 +160,7 @@ impl<W: Register> LaneByte for Bits<W> {
     }
 }
 
-/// The lanes in which all of some bytes are zero.
+/// The lanes in which all these bytes are zero.
 #[inline(always)]
 pub(crate) fn are_zero<W: Word, const N: usize>(bytes: [Bits<W>; N]) -> W {
     let mut none = !bytes[0][0];
@@ -182,7 +182,7 @@ pub(crate) fn inv_sub_byte<W: Word>(byte: Bits<W>) -> Bits<W> {
     aes_sbox::inverse(with_constant(byte))
 }
 
-/// The sum with the S-box's constant, which its circuits leave out.
+/// Adds the S-box's constant, which its circuits omit.
 #[inline(always)]
 fn with_constant<W: Word>(mut byte: Bits<W>) -> Bits<W> {
     for (bit, word) in byte.iter_mut().enumerate() {
@@ -193,7 +193,7 @@ fn with_constant<W: Word>(mut byte: Bits<W>) -> Bits<W> {
     byte
 }
 
-/// A byte of every lane in one word, put through the S-box in one of the ways of `substitute`.
+/// A byte of every lane in one word. `S` is the form of its S-box, one of those in `substitute`.
 pub struct Byte<W, S>(W, PhantomData<fn() -> S>);
 
 impl<W: Copy, S> Clone for Byte<W, S> {
@@ -219,7 +219,7 @@ impl<W, S> Byte<W, S> {
 }
 
 impl<W: ByteLanes, S: Substitute<W> + 'static> Byte<W, S> {
-    /// A column without what mixing added to it.
+    /// Removes the constant that MixColumns added to a column.
     #[inline(always)]
     fn made_good(isa: W::Isa, column: [W; 4], adds: u8) -> [Self; 4] {
         let adds_everywhere = W::splat(isa, Self::pattern(adds));
@@ -265,7 +265,7 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> CipherByte for Byte<W, S> {
 
     #[inline(always)]
     fn inv_substituted(self, isa: W::Isa, way: S) -> Self {
-        // The constants tell the direction.
+        // The constants determine the direction.
         self.substituted(isa, way)
     }
 

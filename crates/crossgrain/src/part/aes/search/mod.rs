@@ -1,12 +1,17 @@
-//! Search for an AES key, a key a lane: one text for bytes and for bits of many keys.
+//! Search for an AES key with one key per lane. The same code serves bytes and bits of many keys.
 //!
-//! Layout: byte i of the state, and byte i of every word of the key schedule, of all lanes are one [`LaneByte`].
-//! Source: FIPS 197 §5.1 to §5.3. Only two bytes of the result are computed, which lie in one column before the last
-//! ShiftRows: so the last round has 2 of 16 S-boxes and the one before it 4, and both MixColumns of one column.
-//! Decryption, where only the plaintext's bytes are known in part, goes through the schedule and then back through it
-//! beside the rounds: a word's step is its own inverse, so this takes no memory but the last `NK` words.
-//! Holds: with a table used often, a lane begins after round 1. All S-boxes up to there have single bytes of the key as
-//! inputs, and all else is linear, so a start is affine in the key as `part::search` needs it.
+//! Layout: each byte of the state, and each byte of a schedule word, is one [`LaneByte`] for all lanes.
+//!
+//! Only two bytes of the result are computed. Both are in one column before the last ShiftRows. The last
+//! round therefore needs 2 of 16 S-boxes and the round before it 4; MixColumns there needs one column.
+//!
+//! Decryption first runs through the whole schedule and then back along with the rounds. Each step of a word
+//! is its own inverse, so only the last `NK` words are kept.
+//!
+//! Source: FIPS 197 §5.1 to §5.3.
+//! Invariant: with a table that is used often, a lane begins after round 1. All S-boxes up to there have
+//! single key bytes as inputs, and everything else is linear. A start is therefore affine in the key, as
+//! `part::search` requires.
 
 pub mod instructions;
 mod lanes;
@@ -35,7 +40,8 @@ pub struct Search<B: LaneByte, const NK: usize> {
 /// Bytes that a kernel compares.
 const COMPARED: usize = 2;
 
-/// Some bytes made alike: by a loop where they lie in memory anyway, so that a kernel holds their text once.
+/// An array of bytes that are all computed by the same expression. If bytes are in memory anyway, a loop
+/// keeps the kernel small.
 macro_rules! bytes {
     ($of:ident, $start:expr; $i:ident < $count:expr => $value:expr) => {
         if $of::IN_MEMORY {
@@ -62,7 +68,7 @@ pub(crate) struct Target<B: CipherByte, const N: usize> {
     pub(crate) mask: [B::Pattern; N],
 }
 
-/// Where in the result a byte is that lies in this column before the last ShiftRows or InvShiftRows.
+/// The column in the result of a byte that is in this column before the last ShiftRows or InvShiftRows.
 pub(crate) const fn shifted(direction: Direction, column: usize, row: usize) -> usize {
     match direction {
         Direction::Encrypt => (column + 4 - row) % 4,
@@ -70,14 +76,14 @@ pub(crate) const fn shifted(direction: Direction, column: usize, row: usize) -> 
     }
 }
 
-/// Where the byte comes from that ShiftRows or InvShiftRows brings to place `i`.
+/// The index of the byte that ShiftRows or InvShiftRows moves to place `i`.
 const fn from<const BACK: bool>(i: usize) -> usize {
     let (column, row) = (i / 4, i % 4);
     4 * ((column + if BACK { 4 - row } else { row }) % 4) + row
 }
 
 impl<B: LaneByte> Target<B, COMPARED> {
-    /// Of all two bytes from one column, those of which the most is known.
+    /// The two bytes of one column with the most known bits.
     fn best(known: &Known) -> Self {
         let shifted = |column, row| shifted(known.direction, column, row);
         let bits = |column, row| known.mask[4 * shifted(column, row) + row].count_ones();
@@ -90,19 +96,19 @@ impl<B: LaneByte> Target<B, COMPARED> {
     }
 }
 
-/// What a lane begins from: the state that enters round `first`, and the last `NK` words of the schedule so far; to decrypt,
-/// the ciphertext and the key.
+/// The start of a lane: the state that enters round `first`, and the last `NK` words of the schedule so far.
+/// For decryption, it is the ciphertext and the key.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<T, const NK: usize> {
     state: [T; 16],
     words: [[T; 4]; NK],
 }
 
-/// The round that a lane's state enters, and how many words of the schedule it has by then.
+/// The first round of a lane, and the number of schedule words that exist by then.
 pub(crate) const fn begins<const NK: usize>(usage: Use) -> (usize, usize) {
     match usage {
         Use::Once => (1, NK),
-        // Words of the schedule whose S-boxes have bytes of the key itself as inputs.
+        // The schedule words whose S-boxes have bytes of the key itself as inputs.
         Use::Often => (2, if NK == 4 { 8 } else { 12 }),
     }
 }
@@ -113,7 +119,7 @@ impl<B: LaneByte, const NK: usize> Search<B, NK> {
         Self { isa, rounds: cipher.rounds(), direction, input, target: Target::best(known) }
     }
 
-    /// The use as far as it makes a difference: decryption begins with all of the schedule.
+    /// The use, as far as it matters: decryption always begins with the whole schedule.
     fn usage(&self, usage: Use) -> Use {
         if self.direction == Direction::Encrypt { usage } else { Use::Once }
     }
@@ -147,7 +153,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<B, NK> {
         let [state, words] = [0, 1].map(|part| B::load(self.isa, &blocks[part]));
-        // Of a short key nothing lies in the last block.
+        // A key of four words has nothing in the last block.
         let more = if NK > 4 { B::load(self.isa, &blocks[2]) } else { words };
         Self::blocks_of(&[state, words, more])
     }
@@ -177,7 +183,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
     }
 }
 
-/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
+/// The kernel for a cipher's keys on one known block. `None` for ciphers other than AES.
 pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option<Box<dyn SearchPart>> {
     Some(match cipher {
         Cipher::Aes128 => Box::new(Search::<B, 4>::new(isa, cipher, known)),
@@ -187,7 +193,7 @@ pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option
     })
 }
 
-/// What one key begins from: the state, and words of the schedule one after another.
+/// Computes one key's start: the state, then the words of the schedule.
 pub(crate) fn start<const NK: usize>(
     input: &Block,
     direction: Direction,
@@ -197,7 +203,7 @@ pub(crate) fn start<const NK: usize>(
 ) {
     let [state, ring @ ..] = blocks;
     let ring = ring.as_flattened_mut();
-    // A length known when compiled: no call for each key of a list.
+    // A length known at compile time avoids a call for each key of a list.
     ring[..4 * NK].copy_from_slice(&key[..4 * NK]);
     *state = *input;
     if direction == Direction::Encrypt {
@@ -208,7 +214,8 @@ pub(crate) fn start<const NK: usize>(
     }
 }
 
-/// Round 1, given the state and key that enter it, and the schedule as far as its S-boxes have bytes of the key as inputs.
+/// Round 1, from the state and key that enter it. Also extends the schedule as far as its S-boxes have bytes
+/// of the key as inputs.
 fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     let mut words: [u32; NK] = each!(i < NK => column(ring, i));
     let columns: [u32; 4] = each!(i < 4 => sub_word(column(state, i)));
@@ -235,12 +242,12 @@ fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     }
 }
 
-/// Word `i` of some.
+/// The word with index `i`.
 fn column(bytes: &[u8], i: usize) -> u32 {
     u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
 }
 
-/// All bundles with one outer key, in the direction of encryption or `BACK`.
+/// Tries all bundles with one outer key, in the direction of encryption or, with `BACK`, of decryption.
 struct Try<'a, B: LaneByte, const NK: usize, const BACK: bool> {
     isa: B::Isa,
     rounds: usize,
@@ -257,7 +264,7 @@ impl<B: LaneByte, const NK: usize, const BACK: bool> Kernel for Try<'_, B, NK, B
     #[inline(always)]
     fn run(self) -> bool {
         let Self { isa, rounds, begins: (first, words), target, bundles, outer, found } = self;
-        // Here and not before: registers are made within what is compiled for them.
+        // Created here, because registers must be made inside code that is compiled for their instructions.
         let (way, back) = (B::way(isa, Direction::Encrypt), B::way(isa, Direction::Decrypt));
         let rounds = Rounds::<B> { isa, way, back, rounds, first, words };
         let mut any = 0;
@@ -288,12 +295,12 @@ pub(crate) struct Rounds<B: CipherByte> {
     pub(crate) rounds: usize,
     /// The round that states enter.
     pub(crate) first: usize,
-    /// Words of the schedule that are there by then.
+    /// Schedule words that exist by then.
     pub(crate) words: usize,
 }
 
 impl<B: CipherByte> Rounds<B> {
-    /// What the two bytes compared differ by.
+    /// The differences of the compared bytes from the known ones.
     #[inline(always)]
     fn compared<const NK: usize, const N: usize>(
         &self,
@@ -310,12 +317,12 @@ impl<B: CipherByte> Rounds<B> {
             state = self.round::<NK, false>(state, &words, round);
             round += 1;
         }
-        // Copies: indices that are not known when compiled would keep the arrays out of registers all the way.
+        // Copies, because indices unknown at compile time would keep the arrays out of registers everywhere.
         let (state, words): ([B; 16], [[B; 4]; NK]) = (each!(i < 16 => state[i]), each!(i < NK => words[i]));
         self.last_rounds(&state, words, target)
     }
 
-    /// The same of decryption: all of the schedule, and back with the rounds.
+    /// The same for decryption: the whole schedule forwards, then backwards along with the rounds.
     #[inline(always)]
     fn compared_back<const NK: usize, const N: usize>(
         &self,
@@ -357,7 +364,7 @@ impl<B: CipherByte> Rounds<B> {
         byte.inv_substituted(self.isa, self.back)
     }
 
-    /// The words of round key `round`, into the places of those `NK` words before.
+    /// Computes the words of round key `round`. They replace the words `NK` places before them.
     #[inline(always)]
     pub(crate) fn schedule<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
         if NK == 4 && !B::IN_MEMORY {
@@ -369,7 +376,7 @@ impl<B: CipherByte> Rounds<B> {
         }
     }
 
-    /// From where round key `round + 1` is among the words to where round key `round` is.
+    /// Steps the words back from round key `round + 1` to round key `round`.
     #[inline(always)]
     pub(crate) fn schedule_back<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
         if NK == 4 && !B::IN_MEMORY {
@@ -382,7 +389,7 @@ impl<B: CipherByte> Rounds<B> {
         }
     }
 
-    /// Word `i` of the schedule in the place of word `i - NK`, or the other way round.
+    /// Replaces word `i - NK` by word `i` of the schedule, or word `i` by word `i - NK`.
     #[inline(always)]
     pub(crate) fn expand<const NK: usize>(&self, words: &mut [[B; 4]; NK], i: usize) {
         let mut added = words[(i + NK - 1) % NK];
@@ -426,7 +433,7 @@ impl<B: CipherByte> Rounds<B> {
         state
     }
 
-    /// MixColumns of one column and a word of the schedule, or their inverses.
+    /// MixColumns of one column and the addition of a schedule word, or their inverses.
     #[inline(always)]
     fn mix_and_add<const NK: usize, const BACK: bool>(
         &self,
@@ -442,10 +449,10 @@ impl<B: CipherByte> Rounds<B> {
         each!(row < 4 => rows[row].sum(key[row]))
     }
 
-    /// SubBytes and ShiftRows, or their inverses: byte by byte, so that none has to be kept for long.
+    /// SubBytes and ShiftRows, or their inverses, byte by byte, so that each value is needed only briefly.
     #[inline(always)]
     fn sub_and_shift<const BACK: bool>(&self, s: &mut [B; 16]) {
-        // The rows that go left and right by one.
+        // The rows that rotate left and right by one.
         let (left, right) = if BACK { (3, 1) } else { (1, 3) };
         unrolled!(column in [0 1 2 3] { s[4 * column] = self.sub_in::<BACK>(s[4 * column]); });
         let first = self.sub_in::<BACK>(s[left]);
@@ -467,7 +474,7 @@ impl<B: CipherByte> Rounds<B> {
         if BACK { self.sub_back(byte) } else { self.sub(byte) }
     }
 
-    /// The last two rounds of the bytes compared; the words are those of the last key but one.
+    /// The last two rounds for the compared bytes. `words` are those of the last key but one.
     #[inline(always)]
     pub(crate) fn last_rounds<const NK: usize, const N: usize>(
         &self,
@@ -480,7 +487,7 @@ impl<B: CipherByte> Rounds<B> {
         let key = words[(last - 4 + column) % NK];
         let entering = bytes!(B, state[0]; row < 4 => self.sub(state[from::<false>(4 * column + row)]));
         let mixed = B::mixed(self.isa, self.way, entering);
-        // Word 4·rounds is the only one of the last key with S-boxes.
+        // Word 4·rounds is the only word of the last key with S-boxes.
         let before = words[(last + NK - 1) % NK];
         Differences(bytes!(B, mixed[0]; i < N => {
             let row = rows[i];
@@ -496,7 +503,7 @@ impl<B: CipherByte> Rounds<B> {
         }))
     }
 
-    /// The same of the inverse cipher; the words are those of key 1, as far as they are not `key` still.
+    /// The same for the inverse cipher. `words` are those of key 1; some of them may still be words of `key`.
     #[inline(always)]
     pub(crate) fn last_rounds_back<const NK: usize, const N: usize>(
         &self,
@@ -520,14 +527,14 @@ impl<B: CipherByte> Rounds<B> {
         }))
     }
 
-    /// What byte `i` of those compared differs by.
+    /// The difference of compared byte `i` from its known bits.
     #[inline(always)]
     fn difference<const N: usize>(&self, byte: B, target: &Target<B, N>, i: usize) -> B {
         byte.sum(B::of(self.isa, &target.output[i])).kept(B::of(self.isa, &target.mask[i]))
     }
 }
 
-/// Bits of the bytes compared that are not as they are known to be.
+/// The bits of the compared bytes that differ from the known ones.
 pub(crate) struct Differences<B, const N: usize>(pub(crate) [B; N]);
 
 impl<B: LaneByte> Differences<B, COMPARED> {

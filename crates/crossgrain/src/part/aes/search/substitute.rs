@@ -1,9 +1,10 @@
-//! Ways to put every byte of a register through the S-box in constant time, for schedules that no round key brings constants to.
+//! Constant-time S-boxes on every byte of a register, for key schedules, in which no round key can bring
+//! constants.
 //!
-//! * `Galois`: the CPU inverts in AES's field and applies the affine map (GFNI): one instruction, or two.
-//! * `Permute`: the 256 bytes of the table lie in four registers (VBMI): four instructions.
-//! * `Nibbles`: sixteen-entry tables by byte shuffle, inverting in GF(2⁴)²: about two dozen. Any CPU with
-//!   a byte shuffle.
+//! * `Galois`: GFNI inverts in AES's field and applies the affine map. One instruction, or two.
+//! * `Permute`: VBMI looks up the 256 bytes of the table in four registers. Four instructions.
+//! * `Nibbles`: sixteen-entry tables by byte shuffle, with inversion in GF(2⁴)². About two dozen instructions
+//!   on any CPU with a byte shuffle.
 
 use crate::block::Direction;
 use crate::cipher::Description as _;
@@ -13,25 +14,26 @@ use crate::cipher::sbox::Sbox;
 use crate::circuit::affine::{Affine, Inversion};
 use crate::word::{ByteLanes, ByteTables, GaloisBytes, each};
 
-/// A way to substitute bytes. It may hold constants in registers; making it is part of a kernel's start.
+/// A form of byte substitution. It may hold constants in registers, which are loaded at the start of a
+/// kernel.
 pub trait Substitute<W: ByteLanes>: Copy {
-    /// What distinguishes this way in a variant's name; empty where the ISA says it.
+    /// This form's part of a variant's name. Empty if the instruction set determines it.
     const NAME: &'static str;
 
-    /// Loads the constants; everything here must be `#[inline(always)]`.
+    /// Loads the constants. All methods must be `#[inline(always)]`.
     fn new(isa: W::Isa, decrypt: bool) -> Self;
 
-    /// The S-box of each byte, or the inverse S-box if made to decrypt.
+    /// The S-box of each byte, or the inverse S-box if created with `decrypt`.
     fn substitute(&self, isa: W::Isa, bytes: W) -> W;
 
-    /// Each byte doubled in AES's field, plus `DOUBLE_ADDS` in every byte, for a caller to make good.
+    /// Each byte doubled in AES's field, plus `DOUBLE_ADDS` in every byte. The caller must correct for that.
     fn double(&self, isa: W::Isa, bytes: W) -> W;
 
     /// See `double`.
     const DOUBLE_ADDS: u8;
 }
 
-/// By the CPU's field arithmetic.
+/// Substitution with the CPU's field arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub struct Galois {
     decrypt: bool,
@@ -42,7 +44,7 @@ const fn spread(x: u8) -> u8 {
     x ^ x.rotate_left(1) ^ x.rotate_left(2) ^ x.rotate_left(3) ^ x.rotate_left(4)
 }
 
-/// Its inverse: the sum of rotations by 1, 3 and 6.
+/// The inverse of `spread`: the sum of rotations by 1, 3 and 6.
 const fn unspread(x: u8) -> u8 {
     x.rotate_left(1) ^ x.rotate_left(3) ^ x.rotate_left(6)
 }
@@ -82,13 +84,13 @@ impl<W: GaloisBytes> Substitute<W> for Galois {
     }
 }
 
-/// Twice each byte in AES's field, plus 0x1b: the reduction is missing where it is due and added where it is not.
+/// Twice each byte in AES's field, plus 0x1b: the reduction is added exactly where it is not due.
 #[inline(always)]
 fn double_by_shuffle<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
     bytes.add_bytes(bytes) ^ W::byte_where_top_bit_is_clear(isa, 0x1b, bytes)
 }
 
-/// By a table of 256 bytes in registers.
+/// Substitution with a table of 256 bytes in registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Permute<W> {
     table: [W; 4],
@@ -115,7 +117,7 @@ impl<W: ByteTables> Substitute<W> for Permute<W> {
     }
 }
 
-/// By tables of nibbles (`cipher::nibbles`).
+/// Substitution with tables of nibbles (`cipher::nibbles`).
 #[derive(Clone, Copy, Debug)]
 pub struct Nibbles<W> {
     /// Input to (b, a), by low and by high nibble.
@@ -163,7 +165,7 @@ impl<W: ByteLanes> Substitute<W> for Nibbles<W> {
     }
 }
 
-/// The tables of the S-box and of its inverse, and where their constants are from.
+/// The tables of the S-box and of its inverse, and the inversions that give their constants.
 static TABLES: (NibbleSbox, Inversion) = tables(false);
 static INV_TABLES: (NibbleSbox, Inversion) = tables(true);
 
@@ -174,7 +176,7 @@ const fn tables(decrypt: bool) -> (NibbleSbox, Inversion) {
     }
 }
 
-/// What MixColumns or its inverse adds to every byte.
+/// The constant that MixColumns or its inverse adds to every byte.
 pub(super) const fn mixing_adds<W: ByteLanes, S: Substitute<W>>(direction: Direction) -> u8 {
     match direction {
         Direction::Encrypt => S::DOUBLE_ADDS,
@@ -182,14 +184,14 @@ pub(super) const fn mixing_adds<W: ByteLanes, S: Substitute<W>>(direction: Direc
     }
 }
 
-/// MixColumns on a column, plus what doubling adds.
+/// MixColumns on a column, plus the constant from doubling.
 #[inline(always)]
 pub(super) fn mix_column<W: ByteLanes, S: Substitute<W>>(isa: W::Isa, substitute: S, a: [W; 4]) -> [W; 4] {
     let u: [W; 4] = each!(row < 4 => a[row] ^ a[(row + 1) % 4]);
     each!(row < 4 => substitute.double(isa, u[row]) ^ a[(row + 1) % 4] ^ u[(row + 2) % 4])
 }
 
-/// InvMixColumns on a column, plus what doublings add.
+/// InvMixColumns on a column, plus the constants from doubling.
 #[inline(always)]
 pub(super) fn inv_mix_column<W: ByteLanes, S: Substitute<W>>(
     isa: W::Isa,
