@@ -47,7 +47,7 @@ fn agrees(gpu: &Gpu, leaves_out: &[&str]) {
             continue;
         }
         let start = Instant::now();
-        // From the longest key to the shortest, because nothing may remain of the previous key.
+        // The longest key comes first, because nothing may remain of the previous key.
         let ciphers = CipherName::ALL.into_iter().rev().filter(|cipher| cipher.family() == kernel.family);
         let keys: Vec<_> = ciphers.map(key).collect();
         let mut on_device = keyed(kernel, &keys[0]).unwrap();

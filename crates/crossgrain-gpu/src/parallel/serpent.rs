@@ -84,7 +84,7 @@ impl BitLoop<1, 4> for SerpentBlocks {
     #[inline(always)]
     fn round<W: Lanes>(&self, number: usize, state: &State<W>, next: &mut State<W>) {
         let (state, next) = (state.as_flattened(), next.as_flattened_mut());
-        // From these places, eight transformations bring each bit back to its own place.
+        // Eight transformations bring each bit from these places back to its own place.
         let mut places = const { Places::after(32 - 8) };
         let key = self.0.key(8 * number + 1);
         for bit in 0..32 {

@@ -279,7 +279,7 @@ impl Drop for Layout {
 /// A recorded kernel on a piece of the elements.
 struct Piece<'a> {
     layout: &'a Layout,
-    /// Words of the inputs. If there are none, the elements are the numbers from `first`.
+    /// Words of the inputs. Without inputs, the elements are the numbers from `first`.
     sources: Vec<&'a [u8]>,
     first: u32,
     goals: Vec<&'a mut [u8]>,
