@@ -45,7 +45,7 @@ impl Gpu {
     /// Wraps a device, with no compiled programs.
     ///
     /// # Errors
-    /// If it has no room, is lost, or takes no groups of 64 threads.
+    /// If it has too little memory, is lost, or does not accept groups of 64 threads.
     pub fn new(device: Box<dyn Device>) -> Result<Self, Error> {
         let nothing = device.allocate(16)?;
         let open = Arc::new(Open { device, programs: Mutex::default(), nothing });
@@ -80,7 +80,7 @@ impl Gpu {
     /// Measures copies of `len_bytes` bytes to the device and back.
     ///
     /// # Errors
-    /// If the device has no room or is lost.
+    /// If the device has too little memory or is lost.
     pub fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
         measure::copies(self, len_bytes)
     }
@@ -164,7 +164,7 @@ pub(crate) fn bytes_of(words: &[u32]) -> Zeroizing<Vec<u8>> {
 /// if there are no others.
 ///
 /// # Errors
-/// If there is no such device, or it cannot be opened.
+/// If the device does not exist, or cannot be opened.
 pub fn choose(id: &str) -> Result<Gpu, Error> {
     if id != "gpu" {
         return open(id);

@@ -110,7 +110,7 @@ pub trait Device: Send + Sync {
     /// Allocates `len_bytes` bytes, which must be a multiple of 16.
     ///
     /// # Errors
-    /// If the device has no room, or is lost.
+    /// If the device has too little memory, or is lost.
     fn allocate(&self, len_bytes: usize) -> Result<Memory, Error>;
 
     /// Copies `bytes` to the start of a buffer, which must be at least as long.
@@ -123,13 +123,13 @@ pub trait Device: Send + Sync {
     /// unchanged.
     ///
     /// # Errors
-    /// If the device is lost, or has no room for a copy.
+    /// If the device is lost, or has too little memory for a copy.
     fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Compiles a program in the device's language.
     ///
     /// # Errors
-    /// If the driver refuses it, or the device is lost.
+    /// If the driver rejects it, or the device is lost.
     fn compile(&self, listing: &Listing) -> Result<Compiled, Error>;
 
     /// Writes the first words of a program's state: round keys ([`Kernel::keys`]) or a kernel's parameters.

@@ -104,9 +104,9 @@ fn keys_are_found_by_all(is_tried: impl Fn(&Gpu, Cipher) -> bool) {
     }
 }
 
-/// A search from a mask to a hit. The device takes whole periods and the CPU partial ones. Known blocks
-/// come before and after, and some plaintexts are known only in some bytes and bits.
-/// plaintexts of which some bytes and bits are known.
+/// A search from a mask to a hit. The device takes whole periods and the CPU partial ones. The test uses
+/// blocks that are known before and after encryption, and plaintexts of which only some bytes and bits are
+/// known.
 #[test]
 fn a_space_is_searched_on_a_device() {
     let space = key_mask(b"00112233445566?7?899aab?ccd?eef?").unwrap();
