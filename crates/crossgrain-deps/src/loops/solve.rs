@@ -129,8 +129,8 @@ impl Rows {
                     self.substitute(variable, &row)?;
                     break;
                 }
-                // Substitutes for the variable: the variable minus a sum of the others. The coefficients of the
-                // others then become remainders.
+                // Substitutes for the variable: the variable minus a sum of the others. The coefficients of
+                // the others then become remainders.
                 for other in (0..constant).filter(|&at| at != variable && row[at] != 0).collect::<Vec<_>>() {
                     let quotient = row[other].div_euclid(row[variable]);
                     let change = |row: &mut Row| {
