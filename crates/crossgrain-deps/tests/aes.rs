@@ -1,4 +1,5 @@
-//! AES as loops over blocks, rounds and columns: it is AES, and it has the verdicts that were published for it.
+//! AES as loops over blocks, rounds and columns: the program computes AES, and its verdicts are the
+//! published ones.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::internal::reference;
@@ -10,7 +11,7 @@ const DECRYPT: &str = include_str!("../examples/loops/aes-decrypt.loops");
 const BLOCKS: usize = 20;
 const ROUNDS: usize = 14;
 
-/// FIPS 197, section 5.2, by the S-box of the program.
+/// FIPS 197, section 5.2, with the program's S-box.
 fn expanded(key: &[u8; 32], sbox: &[u32]) -> Vec<u32> {
     let substitute =
         |word: u32| u32::from_be_bytes(word.to_be_bytes().map(|byte| sbox[usize::from(byte)] as u8));
@@ -29,7 +30,8 @@ fn expanded(key: &[u8; 32], sbox: &[u32]) -> Vec<u32> {
     words
 }
 
-/// The round keys of the equivalent inverse cipher (section 5.3.5): backwards, InvMixColumns between the first and the last.
+/// The round keys of the equivalent inverse cipher (section 5.3.5): in reverse order, with InvMixColumns
+/// applied to all but the first and the last.
 fn inverted(keys: &[u32], sbox: &[u32], table: &[u32]) -> Vec<u32> {
     let mixed = |word: u32| {
         let bytes = word.to_be_bytes().into_iter().zip([0, 24, 16, 8]);
@@ -45,12 +47,12 @@ fn key() -> [u8; 32] {
     std::array::from_fn(|at| at as u8)
 }
 
-/// The first block is that of FIPS 197, appendix C.3.
+/// Plaintext blocks. The first is that of FIPS 197, appendix C.3.
 fn plain() -> Vec<[u8; 16]> {
     (0..BLOCKS).map(|block| std::array::from_fn(|at| (at * 0x11 + block * 7) as u8)).collect()
 }
 
-/// Runs a program over blocks: as written, or the loop over blocks in another order.
+/// Runs a program on blocks: as written, or with the loop over blocks in another order.
 fn through(text: &str, keys: &[u32], blocks: &[[u8; 16]], in_order: bool) -> Vec<[u8; 16]> {
     let program = Program::parse(text).unwrap();
     let analysis = Analysis::of(&program).unwrap();
@@ -91,7 +93,8 @@ fn loops<'a>(analysis: &'a Analysis, counter: &'a str) -> impl Iterator<Item = (
     analysis.loops.iter().enumerate().filter(move |(_, looped)| looped.counter == counter)
 }
 
-/// The loop over blocks: both pointers in closed form, eight variables of its own, and then nothing is carried.
+/// The loop over blocks: both pointers have a closed form, eight variables are private, and then it carries
+/// no dependence.
 #[test]
 fn blocks_are_parallel_after_eight_variables_are_made_private() {
     for text in [ENCRYPT, DECRYPT] {
@@ -105,13 +108,14 @@ fn blocks_are_parallel_after_eight_variables_are_made_private() {
         private.sort();
         assert_eq!(private, ["e", "i", "in", "j", "out", "r", "t", "wtxt"]);
         assert!(blocks.reductions.is_empty() && blocks.copied.is_empty() && blocks.last_only.is_empty());
-        // Whatever it carries is on these eight.
+        // All dependences that it carries are on these eight variables.
         assert!(analysis.carried(number).all(|found| private.contains(&found.variable)));
         assert_eq!(analysis.chosen().into_iter().collect::<Vec<_>>(), [number]);
     }
 }
 
-/// Within a block: the loop over rounds carries a flow on the state, the loops over columns nothing but their own scratch word.
+/// Within a block, the loop over rounds carries a flow dependence on the state. The loops over columns
+/// carry dependences only on their private scratch word.
 #[test]
 fn rounds_are_serial_and_columns_are_parallel() {
     for text in [ENCRYPT, DECRYPT] {
@@ -133,7 +137,7 @@ fn rounds_are_serial_and_columns_are_parallel() {
     }
 }
 
-/// As a compiler has it that writes the loops over columns out: every word is written by a statement of its own.
+/// The loops over columns are unrolled, as a compiler might do: a separate statement writes each word.
 #[test]
 fn with_columns_written_out_the_verdict_is_the_same() {
     let mut text = String::new();

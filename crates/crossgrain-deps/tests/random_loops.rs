@@ -1,7 +1,7 @@
-//! Random nests of loops: what the analysis says of their dependences is what running through all iterations shows, and every loop that
-//! it calls parallel leaves the same in another order.
+//! Random loop nests. The analysis finds the same dependences as an enumeration of all iterations. Every
+//! loop that it calls parallel gives the same result in another order.
 //!
-//! The nests are made, and run through, by this file alone: the library sees only their text.
+//! Only this file generates and enumerates the nests. The library sees only their text.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod nests;
@@ -12,10 +12,10 @@ use crossgrain_deps::Kind;
 use crossgrain_deps::loops::{Analysis, Direction, Distance, Program};
 use nests::{Access, Node, made, made_with_numbers};
 
-/// How many nests; every night ten times as many.
+/// Number of nests. Nightly runs use ten times more.
 const CASES: u64 = 1000;
 
-/// What happened: in which iterations of which loops, where, and whether it was a write.
+/// An access: the iterations of its loops, its place in the text, and whether it writes.
 struct Event {
     loops: Vec<usize>,
     iterations: Vec<i64>,
@@ -23,10 +23,10 @@ struct Event {
     is_write: bool,
 }
 
-/// What happened to each element, in order.
+/// The accesses to each element, in order.
 type History = HashMap<(&'static str, Vec<i64>), Vec<Event>>;
 
-/// Runs through all iterations.
+/// Enumerates all iterations.
 #[derive(Default)]
 struct Through {
     history: History,
@@ -49,7 +49,7 @@ impl Through {
                     let mut iteration = 0;
                     while if *step > 0 { counter <= to } else { counter >= to } {
                         self.counters.push(counter);
-                        // With steps of 1 and -1, distances are between counters.
+                        // For steps of 1 and -1, distances are differences of counters.
                         self.iterations.push(if step.abs() == 1 { counter * step } else { iteration });
                         self.body(body);
                         self.counters.pop();
@@ -73,7 +73,7 @@ impl Through {
 
 /// A kind, source, sink and directions.
 type Key = (Kind, (u32, u32), (u32, u32), Vec<Direction>);
-/// With the distances in each loop, from and to.
+/// Dependences, with the minimum and maximum distance in each loop.
 type Dependences = BTreeMap<Key, Vec<(i64, i64)>>;
 
 fn dependences_seen(history: &History) -> Dependences {
@@ -169,7 +169,8 @@ fn check(seeds: std::ops::RangeInclusive<u64>) {
     assert!(dependences > 2 * cases && 5 * parallel > cases && 5 * with_steps > cases && 5 * serial > cases);
 }
 
-/// Subscripts by numbers that change, and bounds that are not known: where these have a closed form, the analysis holds in another order.
+/// Nests with changing numbers in subscripts and with unknown bounds. If the numbers have a closed form,
+/// runs in another order agree.
 #[test]
 fn random_nests_with_numbers_agree_in_any_order() {
     let (mut refused, mut outside, mut inductions, mut parallel) = (0, 0, 0, 0);

@@ -1,8 +1,10 @@
-//! What a kernel costs: the library's generators of AES and Serpent as kernels, beside the library's own forms by gates on the same registers. AES's are
-//! bit-sliced as well. Serpent's are on words of blocks, which there is faster on most CPUs.
+//! Measures the cost of kernels: crossgrain's AES and Serpent generators as kernels, compared with its own
+//! gate variants on the same registers. The AES variants are bit-sliced like the kernel. The Serpent
+//! variants work on words of blocks, which is faster on most CPUs.
 //!
-//! On one thread and by the same registers, in turns, the fastest of many; results are compared first. Run with
-//! `cargo run --release -p crossgrain-gpu --example generator`; `CROSSGRAIN_ISA` caps the registers.
+//! Both run on one thread and on the same registers, in turns, and the fastest of many runs counts. Results
+//! are compared first. Run with `cargo run --release -p crossgrain-gpu --example generator`.
+//! `CROSSGRAIN_ISA` limits the registers.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -15,7 +17,7 @@ use crossgrain_gpu::parallel::{
     AesBlocks, BitLoop, DeviceVec, Loop, Place, Policy, SerpentBlocks, generate, transform_into,
 };
 
-/// The library's own forms, widest first. AES's narrowest has 64 bits where a kernel has 32.
+/// crossgrain's own variants, widest first. AES's narrowest has 64 bits; the kernel's has 32.
 const AES: [&str; 4] = [
     "aes-encrypt/bitsliced512/avx512",
     "aes-encrypt/bitsliced256/avx2",
@@ -29,7 +31,7 @@ const SERPENT: [&str; 4] = [
     "serpent-ctr/blocks/portable",
 ];
 
-/// How long both are timed.
+/// Time for the measurement of both.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -39,14 +41,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             let key = Seed::new(42).key(cipher);
             compare(&place, &key, AES, Loop(AesBlocks::new(&key, 0)?), kibibytes)?;
         }
-        // As many rounds for keys of all sizes.
+        // The number of rounds is the same for all key sizes.
         let key = Seed::new(42).key(Cipher::Serpent256);
         compare(&place, &key, SERPENT, Loop(SerpentBlocks::new(&key, 0)?), kibibytes)?;
     }
     Ok(())
 }
 
-/// Times both on so many bytes.
+/// Measures both on `kibibytes` KiB.
 fn compare(
     place: &Place,
     key: &Key,

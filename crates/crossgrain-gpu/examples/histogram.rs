@@ -1,11 +1,12 @@
-//! How often two dice come to each sum: rolled, sorted, and cut where one sum ends and the next begins.
+//! The frequency of each sum of two dice. The sums are generated, sorted, and cut where one sum ends and
+//! the next begins.
 //!
 //! Run with `cargo run --release -p crossgrain-gpu --example histogram -- [auto|seq|par|cuda:N|wgpu:N]`.
 
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Place, Policy, copy_if, sort_by_key, transform, zip};
 
-/// The sum of two dice, the same for an index each time.
+/// The sum of two dice. It depends only on the index.
 struct Roll;
 
 impl Map<1, 1> for Roll {
@@ -17,13 +18,13 @@ impl Map<1, 1> for Roll {
     }
 }
 
-/// 1 to 6, by 16 bits.
+/// A number from 1 to 6, from 16 random bits.
 #[inline(always)]
 fn die<W: Lanes>(bits: W) -> W {
     bits.multiply_lanes(bits.filled(6)).shift_lanes_right::<16>().add_lanes(bits.filled(1))
 }
 
-/// Whether a sum ends before the next.
+/// Selects the last element of each run of equal sums.
 struct Ends;
 
 impl Map<3, 1> for Ends {
@@ -33,10 +34,10 @@ impl Map<3, 1> for Ends {
     }
 }
 
-/// Each sum that comes of so many rolls, one or more, and how often.
+/// Each sum that occurs in `rolls` rolls, with its frequency.
 ///
 /// # Errors
-/// If there is no roll, or the place has no room or is lost.
+/// If `rolls` is zero, or the place has too little memory or is lost.
 pub fn histogram(place: &Place, rolls: usize) -> Result<Vec<[u32; 2]>, Error> {
     let sums = transform(&Roll, &sort_by_key(&Roll, place.indices(0..rolls)?)?)?;
     let pairs: DeviceVec<2> = zip(sums.view(..rolls.max(1) - 1)?, sums.view(1..)?)?;

@@ -1,7 +1,9 @@
-//! What an option to buy is worth, by paths of a random walk (Monte Carlo) in `f64`; beside it the formula of Black and Scholes, 1973.
+//! The price of a call option from random paths (Monte Carlo) in `f64`, compared with the formula of Black
+//! and Scholes, 1973.
 //!
-//! Every block of a random stream becomes two normal numbers (Box and Muller, 1958), and these the prices at the end of two paths. Run
-//! with `cargo run --release -p crossgrain-gpu --example option -- [auto|seq|par|cuda:N|wgpu:N]`: every place prints the same digits.
+//! Each block of a random stream gives two normal numbers (Box and Muller, 1958). Each normal number gives
+//! the price at the end of a path. Run with `cargo run --release -p crossgrain-gpu --example option --
+//! [auto|seq|par|cuda:N|wgpu:N]`: every place prints the same digits.
 
 use std::{env, error::Error};
 
@@ -9,16 +11,16 @@ use crossgrain::{Cipher, stream::Seed};
 use crossgrain_gpu::parallel::{AesBlocks, Element, F64, Lanes, Loop, Map, Place, Policy, Sum, U64};
 use crossgrain_gpu::parallel::{generate, transform_reduce};
 
-/// An option to buy at the end of a time.
+/// A call option, exercised at the end of its term.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// Today's price.
+    /// The present price of the underlying.
     pub spot: f64,
-    /// The price to buy at.
+    /// The strike price.
     pub strike: f64,
-    /// Interest for the time.
+    /// Interest over the term.
     pub rate: f64,
-    /// Volatility for the time.
+    /// Volatility over the term.
     pub spread: f64,
 }
 
@@ -32,7 +34,7 @@ impl Map<4, 2> for Call {
 }
 
 impl Call {
-    /// What it brings at the end of a path, by a normal number.
+    /// The payoff at the end of a path that a normal number gives.
     #[inline(always)]
     fn payoff<W: Lanes>(&self, like: W, normal: F64<W>) -> F64<W> {
         let drift = F64::uniform(like, self.rate - self.spread * self.spread / 2.0);
@@ -40,10 +42,10 @@ impl Call {
         (price - F64::uniform(like, self.strike)).max(F64::filled(like, 0.0))
     }
 
-    /// What it is worth today, by twice as many paths as there are blocks.
+    /// The present value, from two paths per block.
     ///
     /// # Errors
-    /// If the place has no room or is lost.
+    /// If the place has too little memory or is lost.
     pub fn price(&self, place: &Place, blocks: usize) -> Result<f64, Box<dyn Error>> {
         let random = generate(&Loop(AesBlocks::new(&Seed::new(1).key(Cipher::Aes128), 0)?), place, blocks)?;
         let sum = transform_reduce(self, &Sum::of::<f64>(), &random)?;

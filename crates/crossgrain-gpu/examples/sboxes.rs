@@ -1,9 +1,12 @@
-//! Serpent's layer of S-boxes alone, by the library's own gates, in place on a device's memory.
+//! Serpent's S-box layer without the rest of the cipher, with crossgrain's gates, in place in a device's
+//! memory.
 //!
-//! An element is a block's four words; a bit of each, taken together, are the inputs of one of its 32 S-boxes. So gates on
-//! words are the whole layer, and words need no transposing. Run with
+//! An element is the four words of a block. Bit i of the four words is the input of S-box i, for 32
+//! S-boxes. Gates on words therefore compute the whole layer, and no transposition is necessary. Run with
 //! `cargo run --release -p crossgrain-gpu --example sboxes -- [auto|seq|par|cuda:N|wgpu:N]`.
-//! Source: Anderson, Biham, Knudsen, "Serpent: A Proposal for the Advanced Encryption Standard" (1998), §2 and A.5.
+//!
+//! Source: Anderson, Biham, Knudsen, "Serpent: A Proposal for the Advanced Encryption Standard" (1998), §2
+//! and A.5.
 
 use std::env;
 use std::error::Error;
@@ -11,10 +14,10 @@ use std::error::Error;
 use crossgrain::internal::circuit::serpent_sbox;
 use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, for_each_bundle};
 
-/// The layer of a round.
+/// The S-box layer of a round.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
-    /// Which of the eight S-boxes.
+    /// The index of the S-box, 0 to 7.
     pub index: usize,
 }
 
@@ -25,10 +28,10 @@ impl Map<4, 4> for Layer {
     }
 }
 
-/// The layer that undoes it.
+/// The inverse layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Inverse {
-    /// Which of the eight S-boxes.
+    /// The index of the S-box, 0 to 7.
     pub index: usize,
 }
 

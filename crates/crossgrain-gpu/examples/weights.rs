@@ -1,14 +1,16 @@
-//! Numbers filtered by their bits, bit-sliced: how many have an odd parity, and which is the first with so many ones.
+//! Selects numbers by their set bits, bit-sliced: counts those with odd parity, and finds the first with a
+//! given weight.
 //!
-//! A register of 512 bits counts the ones of 512 numbers at once, a thread of a GPU those of 32; the counters are of gates alone.
-//! Run with `cargo run --release -p crossgrain-gpu --example weights -- [auto|seq|par|cuda:N|wgpu:N]`.
+//! A 512-bit register counts the set bits of 512 numbers at once, and a GPU thread those of 32. The
+//! counters are pure gate logic. Run with `cargo run --release -p crossgrain-gpu --example weights --
+//! [auto|seq|par|cuda:N|wgpu:N]`.
 
 use std::env;
 use std::error::Error;
 
 use crossgrain_gpu::parallel::{BitMap, Bits, Policy, Sum, Word, find, transform_reduce};
 
-/// 1 where a number has an odd number of ones, otherwise 0.
+/// 1 if a number has an odd number of set bits, otherwise 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Parity;
 
@@ -23,7 +25,7 @@ impl BitMap<1, 1> for Parity {
     }
 }
 
-/// 1 where a number has so many ones, otherwise 0.
+/// 1 if a number has exactly this number of set bits, otherwise 0.
 #[derive(Clone, Copy, Debug)]
 pub struct HasWeight(pub u32);
 
@@ -34,7 +36,7 @@ impl BitMap<1, 1> for HasWeight {
         let mut count = [zero; 6];
         for pair in 0..16 {
             let (a, b) = (x[2 * pair], x[2 * pair + 1]);
-            // A full adder, and what it carries on into the higher digits.
+            // A full adder, whose carry goes to the higher digits.
             let mut carry = W::ternary::<0b1110_1000>(count[0], a, b);
             count[0] = count[0] ^ a ^ b;
             for digit in &mut count[1..] {

@@ -1,7 +1,8 @@
-//! What a compiler made of a program, kept by content: under the digest of all that it was made from.
+//! A cache on disk for compiled programs. Its key is the digest of all compiler inputs.
 //!
-//! A file begins with the digest of the rest, so one that was cut or changed by accident is none. It is as safe as the user's
-//! own files are: whoever can write there can as well replace what the user runs. No key is in a program.
+//! A file starts with the digest of the rest, so a truncated or accidentally changed file is ignored. This
+//! does not protect against an attacker. An attacker with write access to the user's cache could also
+//! replace the user's executables. Programs contain no keys.
 
 use std::env;
 use std::fmt::Write as _;
@@ -12,18 +13,20 @@ use std::process;
 use crossgrain::internal::auxiliary;
 use sha2::{Digest, Sha256};
 
-/// The longest program that is read. No digest fits a part of a longer one.
+/// Maximum length of a program that is read. A longer file is cut here, and its digest then does not match.
 const PROGRAM_BYTES_MAX: u64 = 1 << 28;
 
-/// Where programs are kept: `crossgrain/programs` in the user's cache, if there is one.
+/// The cache's folder: `crossgrain/programs` in the user's cache folder. `None` if the user has no such
+/// folder.
 pub(super) fn folder() -> Option<PathBuf> {
     let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The XDG specification wants relative paths ignored.
+    // The XDG specification requires that relative paths are ignored.
     let cache = path("XDG_CACHE_HOME").filter(|cache| cache.is_absolute());
     Some(cache.or_else(|| Some(path("HOME")?.join(".cache")))?.join("crossgrain").join("programs"))
 }
 
-/// What `make` makes, or made before from the same `parts`. A folder that cannot be used is no failure.
+/// Returns the cached program for `parts`. If none is cached, calls `make` and stores the result. A folder
+/// that cannot be used is not an error.
 pub(super) fn kept<E>(
     folder: Option<&Path>,
     parts: &[&str],
@@ -45,7 +48,7 @@ fn read(path: &Path) -> Option<String> {
     (told == digest(&[program])).then(|| program.to_owned())
 }
 
-/// Beside the file first, so that nobody reads a part of it.
+/// Writes a temporary file and renames it, so that readers never see an incomplete file.
 fn write(path: &Path, program: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -55,7 +58,7 @@ fn write(path: &Path, program: &str) -> std::io::Result<()> {
     written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// SHA-256 of texts and their lengths, in hex.
+/// SHA-256 of the texts and their lengths, in hex.
 fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -63,7 +66,7 @@ fn digest(parts: &[&str]) -> String {
         hash.update(part);
     }
     hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
     })

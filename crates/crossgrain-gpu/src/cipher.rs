@@ -1,4 +1,4 @@
-//! A keyed cipher on a device: a host's blocks go there and come back in pieces.
+//! A keyed cipher on a device. The host's blocks are uploaded, encrypted and downloaded in pieces.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use zeroize::Zeroizing;
 use super::gpu::{Gpu, Loaded};
 use super::{Error, Job, Memory, measure};
 
-/// Most bytes of a piece.
+/// Maximum size of a piece in bytes.
 const PIECE_BYTES: usize = 64 << 20;
 
-/// A program, a key, and the device's memory for a piece.
+/// A program, a key, and device memory for one piece.
 pub struct Cipher {
     gpu: Gpu,
     kernel: Kernel,
     cipher: CipherName,
     program: Loaded,
-    /// The round keys, which are the program's state.
+    /// The round keys, as the program's state.
     keys: Zeroizing<Vec<u32>>,
     room: Option<Room>,
 }
 
-/// Where a piece comes from, if it is read, and where it goes.
+/// Device memory of one piece: the input, if the program reads any, and the output.
 struct Room {
     source: Option<Memory>,
     goal: Memory,
@@ -33,27 +33,28 @@ struct Room {
 }
 
 impl Cipher {
-    /// A program with a key, by groups of so many threads.
+    /// Compiles a kernel for groups of `group_threads` threads and sets its key.
     ///
     /// # Errors
-    /// If the key is of another cipher, the program or the device takes no such groups, the driver refuses the program, or the
-    /// device is lost.
+    /// If the key belongs to another cipher, if the program or the device does not accept this group size,
+    /// if the driver rejects the program, or if the device is lost.
     pub fn new(gpu: &Gpu, kernel: Kernel, group_threads: u32, key: &Key) -> Result<Self, Error> {
         let is_taken = kernel.takes_group(gpu.language(), group_threads);
         if !is_taken || group_threads > gpu.info().max_group_threads {
             return Err(Error::Group { threads: group_threads });
         }
-        // SAFETY: it is the program's own text.
+        // SAFETY: the listing is the kernel's own.
         unsafe { Self::listed(gpu, kernel, &kernel.listing_in(gpu.language(), group_threads), key) }
     }
 
-    /// A program of which the text is somebody else's.
+    /// Compiles a listing that the caller supplies.
     ///
     /// # Errors
     /// As [`Cipher::new`].
     ///
     /// # Safety
-    /// The program must take the job and the keys that `kernel` takes, and touch no more of the blocks.
+    /// The program must accept the job and keys of `kernel`, and must access only the blocks that `kernel`
+    /// accesses.
     pub unsafe fn listed(gpu: &Gpu, kernel: Kernel, listing: &Listing, key: &Key) -> Result<Self, Error> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
@@ -66,10 +67,10 @@ impl Cipher {
         Ok(Self { gpu: gpu.clone(), kernel, cipher: key.cipher(), program, keys, room: None })
     }
 
-    /// Goes on by another key, of any length that the cipher has: the program stays as it was compiled.
+    /// Replaces the key, without compiling again. The new key may have any length that the cipher supports.
     ///
     /// # Errors
-    /// If the key is of another cipher.
+    /// If the key belongs to another cipher.
     pub fn set_key(&mut self, key: &Key) -> Result<(), Error> {
         if key.cipher().family() != self.kernel.family {
             return Err(Error::Key);
@@ -78,17 +79,18 @@ impl Cipher {
         Ok(())
     }
 
-    /// Most bytes that go to the device at once: a call with no more is done wholly, or not at all.
+    /// Maximum size in bytes of one upload. A call with at most this size either completes or leaves its
+    /// data unchanged.
     pub fn piece_bytes(&self) -> usize {
         PIECE_BYTES.min(self.gpu.info().max_blocks * BLOCK_BYTES).max(BLOCK_BYTES)
     }
 
-    /// Enciphers or deciphers in place. Counters begin at `first`, and then any number of bytes will do. Gives back the time
-    /// that the device computed.
+    /// Encrypts or decrypts in place. In counter mode, counters start at `first` and any length is
+    /// accepted. Returns the device's computing time.
     ///
     /// # Errors
-    /// If ECB is given no whole number of blocks, or the device has no room or is lost: then the pieces that were done
-    /// stand, and the rest is as it was.
+    /// If the length in ECB is not a multiple of the block size, the device has too little memory, or it is
+    /// lost. In the last two cases, completed pieces keep their results and the rest is unchanged.
     pub fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
         if !self.kernel.task.counts() && !data.len().is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Length { len_bytes: data.len() });
@@ -101,10 +103,10 @@ impl Cipher {
         Ok(time)
     }
 
-    /// The same with all the data on the device at once.
+    /// As [`Cipher::apply`], with all data on the device at once.
     ///
     /// # Errors
-    /// As [`Cipher::apply`]; then nothing was done.
+    /// As [`Cipher::apply`], but `piece` is then unchanged.
     pub fn apply_at_once(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
         if let Some(source) = &mut reserved(&self.gpu, &mut self.room, self.kernel, piece.len())?.source {
             self.gpu.device().upload(piece, source)?;
@@ -115,21 +117,21 @@ impl Cipher {
         Ok(time)
     }
 
-    /// Computes on what the device's memory holds, of which nothing is known unless it was copied there. Gives back the time
-    /// that the device computed.
+    /// Runs the program on the present contents of the device's memory, which are unspecified unless data
+    /// were uploaded. Returns the device's computing time.
     ///
     /// # Errors
-    /// If the device has no room for so many bytes, or is lost.
+    /// If the device has too little memory, or is lost.
     pub fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {
         let blocks = len_bytes.div_ceil(BLOCK_BYTES) as u32;
         let job =
             Job { words: self.kernel.job(self.cipher, blocks, first), threads: self.kernel.threads(blocks) };
         let room = reserved(&self.gpu, &mut self.room, self.kernel, len_bytes)?;
-        // SAFETY: there is room for as many blocks as the job says.
+        // SAFETY: `reserved` allocates at least as many blocks as the job gives.
         unsafe { self.gpu.run(&self.program, &job, &self.keys, room.source.as_ref(), &mut room.goal) }
     }
 
-    /// How long a run on so many bytes takes as the host sees it.
+    /// Duration of a run on `len_bytes` bytes, measured by the host.
     ///
     /// # Errors
     /// As [`Cipher::run`].
@@ -138,7 +140,7 @@ impl Cipher {
     }
 }
 
-/// Room for so many bytes at least, which stays.
+/// Returns memory for at least `len_bytes` bytes. It is kept for later calls.
 fn reserved<'room>(
     gpu: &Gpu,
     room: &'room mut Option<Room>,

@@ -1,7 +1,8 @@
-//! NVIDIA's GPUs through CUDA, by programs in CUDA C that NVIDIA's run-time compiler (NVRTC) translates.
+//! NVIDIA GPUs through CUDA. Programs are CUDA C, which NVIDIA's run-time compiler (NVRTC) translates to
+//! PTX.
 //!
-//! The driver and the compiler are loaded when the program runs. They are asked for first: the crate that binds them
-//! panics where they are missing.
+//! The driver and the compiler are loaded at run time. `count` first checks that both are present, because
+//! the binding crate `cudarc` panics if they are missing.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,22 +21,22 @@ use zeroize::Zeroizing;
 use super::gpu::bytes_of;
 use super::{Compiled, Device, Error, Info, Job, Memory, Units, cache};
 
-/// Most blocks of a run: 4 GiB.
+/// Maximum number of blocks per run: 4 GiB.
 const BLOCKS_MAX: usize = 1 << 28;
 
-/// Most groups of a run: far fewer than CUDA takes, and enough for a second.
+/// Maximum number of groups per run. CUDA allows far more, but these already suffice for a second of work.
 const GROUPS_MAX: usize = 1 << 20;
 
-/// A device.
+/// A CUDA device.
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: Info,
-    /// Where what comes from the device waits until all of it is there.
+    /// Staging buffer for downloads. The caller's buffer is written only when all data have arrived.
     landing: Mutex<Zeroizing<Vec<u8>>>,
 }
 
-/// A program compiled.
+/// A compiled program.
 pub struct Program {
     module: Arc<CudaModule>,
     function: CudaFunction,
@@ -55,22 +56,22 @@ impl fmt::Debug for CudaDevice {
     }
 }
 
-/// The words of a job as a program takes them.
+/// The words of a job, as the kernel parameter.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct JobWords([u32; 6]);
 
-// SAFETY: six words without padding, as the program's structure of six words.
+// SAFETY: six words without padding, like the program's structure of six words.
 unsafe impl DeviceRepr for JobWords {}
 
-/// Number of devices, if there are any.
+/// Number of devices, at least one.
 fn count() -> Result<usize, Error> {
     let missing = |told: &str| Err(Error::NoDevice(told.to_owned()));
-    // SAFETY: loading NVIDIA's driver asks nothing of its caller.
+    // SAFETY: loading NVIDIA's driver has no preconditions.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         return missing("no NVIDIA driver was found: install it, if there is an NVIDIA GPU");
     }
-    // SAFETY: nor does loading its compiler.
+    // SAFETY: loading its compiler has no preconditions either.
     if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
         return missing("NVIDIA's run-time compiler was not found: install libnvrtc (CUDA 12)");
     }
@@ -81,10 +82,10 @@ fn count() -> Result<usize, Error> {
     }
 }
 
-/// The devices that are there.
+/// Lists the CUDA devices.
 ///
 /// # Errors
-/// If there are none, or no driver or compiler for them.
+/// If no device, driver or compiler is found.
 pub fn devices() -> Result<Vec<Info>, Error> {
     (0..count()?).map(|number| CudaDevice::open(number).map(|device| device.info)).collect()
 }
@@ -94,7 +95,7 @@ fn told(error: DriverError) -> String {
     text.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
 }
 
-/// An error of the driver on the way of so many bytes.
+/// Converts a driver error that occurred while handling `len_bytes` bytes.
 fn failed(error: DriverError, len_bytes: usize) -> Error {
     match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Memory { len_bytes },
@@ -105,7 +106,7 @@ fn failed(error: DriverError, len_bytes: usize) -> Error {
 /// The compiler's version.
 fn compiler() -> Result<String, Error> {
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: both lead to an integer that is written to.
+    // SAFETY: both pointers refer to writable integers.
     let done = unsafe { cudarc::nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
     match done.result() {
         Ok(()) => Ok(format!("NVRTC {major}.{minor}")),
@@ -113,7 +114,7 @@ fn compiler() -> Result<String, Error> {
     }
 }
 
-/// A program in the driver's assembly.
+/// Compiles a program to PTX.
 fn translated(text: &str, architecture: String) -> Result<String, Error> {
     let options = CompileOptions { options: vec![architecture], ..CompileOptions::default() };
     let ptx = compile_ptx_with_opts(text, options).map_err(|error| {
@@ -130,10 +131,10 @@ fn lost(error: DriverError) -> Error {
 }
 
 impl CudaDevice {
-    /// The device of this number.
+    /// Opens the device with this number.
     ///
     /// # Errors
-    /// If there is none, or no driver or compiler for it.
+    /// If it does not exist, or no driver or compiler is found.
     pub fn open(number: usize) -> Result<Self, Error> {
         let count = count()?;
         if number >= count {
@@ -245,7 +246,8 @@ impl Device for CudaDevice {
         let start = self.stream.record_event(clock).map_err(lost)?;
         let mut launch = self.stream.launch_builder(&program.function);
         launch.arg(source).arg(goal).arg(&words);
-        // SAFETY: the program takes these three, and touches nothing beyond the buffers: so says the caller.
+        // SAFETY: the program takes these three arguments. The caller ensures that it stays within the
+        // buffers.
         unsafe { launch.launch(groups) }.map_err(lost)?;
         let end = self.stream.record_event(clock).map_err(lost)?;
         end.synchronize().map_err(lost)?;

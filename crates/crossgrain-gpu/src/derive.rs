@@ -1,10 +1,19 @@
-//! Keys made of words on a device: by SHA-256, or by PBKDF2 with it, a word a thread.
+//! Derives keys from passwords on a device, by SHA-256 or by PBKDF2 with HMAC-SHA-256. A thread handles one
+//! password at a time.
 //!
-//! Blocks go to the device, or it makes those of candidates that are counted, and keys come back. In between stay 32 words a candidate: what is to be the key, the last turn's result
-//! and the two states of HMAC's key. Turns are made many at a time, in runs that a device's watchdog lets pass. Numbers lie as in
-//! [`parallel`](super::parallel), of whose kernels these are some: the first of all words, then the second and so on, little-endian.
-//! Holds: of words, candidates and keys nothing is in a program's text; the salt and the number of turns are its state, and what a candidate is made of. Device and host are
-//! overwritten when a [`Deriver`] is dropped, as far as the device still listens.
+//! ```text
+//! blocks (uploaded, or generated from counted candidates)
+//!   ─► first program ─► 32-word state ─► further iterations, in several runs ─► keys (downloaded)
+//! ```
+//!
+//! The PBKDF2 state of a candidate has 32 words: the key so far (8), the last iteration's result (8) and
+//! the two SHA-256 states of HMAC's key (16). A run makes many iterations, but is short enough for a
+//! device's watchdog. The programs are kernels of [`parallel`](super::parallel) and use its layout: word 0
+//! of all elements, then word 1 of all elements, and so on, little-endian.
+//!
+//! Program texts contain no passwords, candidates or keys. The salt, the iteration count and the data from
+//! which candidates are generated are program state. Device and host memory are overwritten when a
+//! [`Deriver`] is dropped, if the device still responds.
 
 use std::time::{Duration, Instant};
 
@@ -15,27 +24,27 @@ use zeroize::Zeroizing;
 use super::parallel::{Bundle, Lanes, Loop, Map, MapLoop, Part, Program, Reads, Sink, Span, Written};
 use super::{Error, Gpu, Memory};
 
-/// Words of a block, of a digest, and of what stays on the device in between.
+/// Words of a SHA-256 block, of a digest, and of a candidate's state on the device.
 const BLOCK: usize = 16;
 const DIGEST: usize = 8;
 const STATE: usize = 32;
 
-/// Words of the first call.
+/// Number of passwords in the first call.
 const FIRST_WORDS: usize = 1 << 8;
 
-/// Most words of a call: more threads than most devices keep busy at a time.
+/// Maximum number of passwords per call: more threads than most devices can keep busy.
 const WORDS_MAX: usize = Counted::MOST;
 
-/// Calls grow until they last as long.
+/// The number of passwords grows until a call takes this long.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Turns of a run are as many as last about so long.
+/// The number of iterations per run is adjusted until a run takes at most this long.
 const RUN: Duration = Duration::from_millis(100);
 
-/// Turns of the first run.
+/// Number of iterations in the first run.
 const FIRST_TURNS: u32 = 16;
 
-/// The digest of a block.
+/// Kernel: the digest of a block.
 struct Digest;
 
 impl Map<BLOCK, DIGEST> for Digest {
@@ -45,7 +54,7 @@ impl Map<BLOCK, DIGEST> for Digest {
     }
 }
 
-/// PBKDF2's first turn, by the blocks of its salt.
+/// Kernel: PBKDF2's first iteration, with the padded blocks of the salt.
 struct FirstTurn<'a>(&'a [[u32; BLOCK]]);
 
 impl Map<BLOCK, STATE> for FirstTurn<'_> {
@@ -55,7 +64,7 @@ impl Map<BLOCK, STATE> for FirstTurn<'_> {
     }
 }
 
-/// Turns, as many as are told when they are made.
+/// Kernel: further iterations. Their number is set for each run, so the count here is zero.
 struct Turns;
 
 impl MapLoop<STATE, STATE> for Turns {
@@ -74,7 +83,7 @@ impl MapLoop<STATE, STATE> for Turns {
     }
 }
 
-/// What something makes of blocks, of those of candidates that are counted.
+/// Applies kernel `K` to the blocks of counted candidates, which the device generates.
 struct Of<'a, K>(&'a Counted, K);
 
 impl<K: Map<BLOCK, OUT>, const OUT: usize> Map<1, OUT> for Of<'_, K> {
@@ -84,27 +93,28 @@ impl<K: Map<BLOCK, OUT>, const OUT: usize> Map<1, OUT> for Of<'_, K> {
     }
 }
 
-/// What the device makes of candidates that are counted.
+/// Programs for candidates that the device generates.
 struct OfCounted {
-    /// The shape of these candidates.
+    /// The shape of the candidates, on which the programs' texts depend.
     shape: Vec<(usize, usize)>,
-    /// What makes something of their blocks, for each part of a key.
+    /// The first program for each part of a key.
     firsts: Vec<Written>,
 }
 
-/// What makes keys of words on a device.
+/// Derives keys from passwords on a device.
 pub(super) struct Deriver {
     gpu: Gpu,
     derivation: Derivation,
-    /// What makes something of blocks, for each part of a key.
+    /// The first program for each part of a key, for uploaded blocks.
     firsts: Vec<Written>,
-    /// The same of candidates that it makes itself, once there were some.
+    /// The first programs for counted candidates. `None` until the first call with candidates.
     counted: Option<OfCounted>,
-    /// What makes turns.
+    /// The program for further iterations.
     turns: Written,
     blocks: Memory,
     states: Memory,
-    /// How many words are best given at a time, how long the last call took of as many, and how many turns are best made in a run.
+    /// The preferred number of passwords per call, the duration of the last call with half that number, and
+    /// the preferred number of iterations per run.
     words: usize,
     took: Option<Duration>,
     turns_at_once: u32,
@@ -112,7 +122,7 @@ pub(super) struct Deriver {
 
 impl Deriver {
     /// # Errors
-    /// If the device has no room or is lost.
+    /// If the device has too little memory or is lost.
     pub(super) fn new(gpu: &Gpu, derivation: &Derivation) -> Result<Self, Error> {
         let room = |words: usize| gpu.allocate(4 * words * WORDS_MAX);
         Ok(Self {
@@ -129,28 +139,28 @@ impl Deriver {
         })
     }
 
-    /// Makes a key of each block, of which there are no more than there is room for.
+    /// Derives a key from each block. The number of blocks must not exceed `WORDS_MAX`.
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Error> {
         let count = blocks.len() / (4 * BLOCK);
         self.gpu.device().upload(&in_numbers(blocks, count), &mut self.blocks)?;
         self.derive_there(count, keys, false)
     }
 
-    /// The same of candidates that it makes itself.
+    /// Derives keys from candidates that the device generates.
     fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Error> {
         let shape = candidates.shape();
         let mut counted = match self.counted.take() {
             Some(counted) if counted.shape == shape => counted,
             _ => OfCounted { shape, firsts: firsts(&self.gpu, &self.derivation, Some(candidates))? },
         };
-        // What candidates are made of is asked for before anything else.
+        // The candidates' own parameters come first in the program's state.
         let (_, given) = trace_given(Width::Three, 1, |after| candidates.block(after[0]).to_vec());
         counted.firsts.iter_mut().for_each(|first| first.give(&given));
         self.counted = Some(counted);
         self.derive_there(keys.len() / self.derivation.key_bytes(), keys, true)
     }
 
-    /// The same of as many blocks that are on the device, or of candidates that are counted.
+    /// Derives `count` keys from blocks on the device, or from counted candidates.
     fn derive_there(&mut self, count: usize, keys: &mut [u8], is_counted: bool) -> Result<(), Error> {
         for part in 0..self.firsts.len() {
             let words = DIGEST.min((self.derivation.key_bytes() - 4 * DIGEST * part).div_ceil(4));
@@ -168,7 +178,7 @@ impl Deriver {
         Ok(())
     }
 
-    /// All turns after the first, in runs that last a moment.
+    /// Makes all iterations after the first, and adjusts the number per run.
     fn make_turns(&mut self, count: usize) -> Result<(), Error> {
         let (mut left, span) = (self.derivation.turns(), Span { first: 0, stride: count });
         while left > 0 {
@@ -185,7 +195,7 @@ impl Deriver {
         Ok(())
     }
 
-    /// Puts a part of each key in its place.
+    /// Copies part `part` of each key to its position in `keys`.
     fn put(&self, digests: &[u8], count: usize, part: usize, keys: &mut [u8]) {
         let key_bytes = self.derivation.key_bytes();
         for (number, digests) in digests.chunks_exact(4 * count).enumerate() {
@@ -198,7 +208,7 @@ impl Deriver {
         }
     }
 
-    /// Takes more words from now on where that takes hardly longer, or a call is soon over.
+    /// Doubles the number of passwords per call if calls are short or the last doubling cost little time.
     fn grow(&mut self, count: usize, time: Duration) {
         if count != self.words {
             return;
@@ -249,7 +259,7 @@ impl Drop for Deriver {
     }
 }
 
-/// What makes something of blocks, for each part of a key: of those that the device is given, or those of candidates.
+/// Compiles the first program for each part of a key: for uploaded blocks, or for candidates.
 fn firsts(gpu: &Gpu, derivation: &Derivation, candidates: Option<&Counted>) -> Result<Vec<Written>, Error> {
     let digest = || match candidates {
         Some(candidates) => written::<_, 1, DIGEST>(gpu, &Of(candidates, Digest), Reads::Indices),
@@ -265,7 +275,8 @@ fn firsts(gpu: &Gpu, derivation: &Derivation, candidates: Option<&Counted>) -> R
     }
 }
 
-/// A kernel as a program that writes its results; of one that finds its elements where these go, the rounds of its loop alone.
+/// Compiles a kernel as a program that writes its results. If the kernel reads its input from the goal, the
+/// program contains only the rounds of its loop.
 fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -276,7 +287,7 @@ fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
     Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(gpu)
 }
 
-/// Blocks as numbers that lie one after another.
+/// Transposes blocks to the device's layout: word 0 of all blocks, then word 1, and so on.
 fn in_numbers(blocks: &[u8], count: usize) -> Zeroizing<Vec<u8>> {
     let mut numbers = Zeroizing::new(vec![0; blocks.len()]);
     for (at, block) in blocks.chunks_exact(4 * BLOCK).enumerate() {

@@ -1,52 +1,52 @@
-//! What can fail.
+//! Errors of a device.
 
 use std::fmt;
 use std::io;
 
-/// Why a device did not do something.
+/// Why a device failed to perform a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// There is no such device, for this reason.
+    /// The device does not exist, for this reason.
     NoDevice(String),
-    /// The device has no room for so many bytes.
+    /// The device has too little free memory.
     Memory {
-        /// How many.
+        /// Bytes that were requested.
         len_bytes: usize,
     },
     /// The device was lost: unplugged, reset, or its driver failed.
     Lost(String),
-    /// The driver does not take a program.
+    /// The driver rejects a program.
     Program(String),
-    /// A kernel is none, for this reason.
+    /// A kernel is invalid, for this reason.
     Kernel(String),
-    /// A length is no whole number of blocks.
+    /// A length is not a multiple of the block size.
     Length {
-        /// Bytes that were given.
+        /// The length in bytes.
         len_bytes: usize,
     },
-    /// The key is of another cipher than the program.
+    /// The key belongs to a different cipher than the program.
     Key,
-    /// A program or a device takes no groups of so many threads, or no such number of threads in all.
+    /// The program or the device does not accept this group size, or this total number of threads.
     Group {
-        /// How many.
+        /// Number of threads.
         threads: u32,
     },
-    /// There are no such elements.
+    /// The range exceeds the vector.
     Range {
-        /// The first that was asked for.
+        /// Start of the requested range.
         start: usize,
-        /// The first that was not asked for any more.
+        /// End of the requested range, exclusive.
         end: usize,
-        /// How many there are.
+        /// Number of elements.
         len: usize,
     },
-    /// Two vectors live at different places.
+    /// Two vectors are in different places.
     Place,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What drivers say may have several lines.
+        // Drivers' messages may have several lines.
         let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         match self {
             Self::NoDevice(why) => f.write_str(&line(why)),
@@ -81,7 +81,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `InvalidInput` for what callers can mend. The error can be had back by `downcast`.
+/// Errors that callers can correct become `InvalidInput`. `downcast` recovers the original error.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error {

@@ -1,8 +1,8 @@
-//! A device of whatever kind with the programs that were compiled for it, and how one is found by what was typed.
+//! An open device with its compiled programs, and the search for a device by its name.
 //!
-//! All that runs on a device runs by [`Gpu::run`]: ciphers, key search, and the algorithms of [`parallel`](super::parallel).
-//! Holds: a program has its state only while it runs, and then zeros, as far as the device still listens. So round keys,
-//! and whatever a kernel is given, are on a device no longer than a run takes.
+//! [`Gpu::run`] runs everything that a device executes: ciphers, key search, and the algorithms of
+//! [`parallel`](super::parallel). It writes a program's state before the run and zeros after it, if the
+//! device still responds. Round keys and kernel parameters are therefore on a device only during a run.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,10 +18,11 @@ use super::measure::{self, Copies};
 use super::parallel::{Launch, Wording};
 use super::{Compiled, Device, Error, Info, Job, Memory, devices};
 
-/// Most words of a program's state: a bit a word, all round keys of a cipher and a counter.
+/// Maximum size of a program's state in words: all round keys with one word per bit, and a bit-sliced
+/// counter.
 pub(crate) const STATE_WORDS_MAX: usize = KEY_WORDS_MAX + 128;
 
-/// A device that is open. Copies of it are the same device, and share programs.
+/// An open device. Clones refer to the same device and share its programs.
 #[derive(Clone)]
 pub struct Gpu {
     open: Arc<Open>,
@@ -30,75 +31,76 @@ pub struct Gpu {
 
 struct Open {
     device: Box<dyn Device>,
-    /// By all that their texts depend on: what two programs were written alike of is one.
+    /// Compiled programs, by everything their texts depend on. Equal wordings share one program.
     programs: Mutex<HashMap<Wording, Loaded>>,
-    /// What is bound where nothing is read.
+    /// A small buffer to bind for programs that read no source.
     nothing: Memory,
 }
 
-/// A program for a device. Runs of it wait for each other, since each has state of its own.
+/// A program on a device. Runs of one program wait for each other because each run sets its state.
 #[derive(Clone)]
 pub(crate) struct Loaded(Arc<Mutex<Compiled>>);
 
 impl Gpu {
-    /// A device, for which nothing was compiled yet.
+    /// Wraps a device, with no compiled programs.
     ///
     /// # Errors
-    /// If it has no room, is lost, or takes no groups of 64 threads.
+    /// If it has too little memory, is lost, or does not accept groups of 64 threads.
     pub fn new(device: Box<dyn Device>) -> Result<Self, Error> {
         let nothing = device.allocate(16)?;
         let open = Arc::new(Open { device, programs: Mutex::default(), nothing });
         Self { open, launch: Launch::default() }.started(Launch::default())
     }
 
-    /// The same device, on which kernels of [`parallel`](super::parallel) are started so.
+    /// The same device with a different launch configuration for the kernels of
+    /// [`parallel`](super::parallel).
     ///
     /// # Errors
-    /// If they cannot be started so.
+    /// If the device does not accept this configuration.
     pub fn started(&self, launch: Launch) -> Result<Self, Error> {
         launch.check(self.info())?;
         Ok(Self { launch, ..self.clone() })
     }
 
-    /// The device itself.
+    /// The underlying device.
     pub fn device(&self) -> &dyn Device {
         &*self.open.device
     }
 
-    /// What it is.
+    /// Properties of the device.
     pub fn info(&self) -> &Info {
         self.device().info()
     }
 
-    /// What its programs are written in.
+    /// The language of its programs.
     pub fn language(&self) -> Language {
         self.device().language()
     }
 
-    /// What it costs to bring so many bytes there and back.
+    /// Measures copies of `len_bytes` bytes to the device and back.
     ///
     /// # Errors
-    /// If the device has no room or is lost.
+    /// If the device has too little memory or is lost.
     pub fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
         measure::copies(self, len_bytes)
     }
 
-    /// How kernels are started.
+    /// The launch configuration of kernels.
     pub(crate) const fn launch(&self) -> Launch {
         self.launch
     }
 
-    /// Memory for so many bytes or a few more.
+    /// Allocates at least `len_bytes` bytes, rounded up to a multiple of 16.
     pub(crate) fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {
         self.device().allocate(len_bytes.max(1).next_multiple_of(16))
     }
 
-    /// A program that nobody else runs.
+    /// Compiles a program that is not shared through the program table.
     pub(crate) fn compile(&self, listing: &Listing) -> Result<Loaded, Error> {
         Ok(Loaded(Arc::new(Mutex::new(self.device().compile(listing)?))))
     }
 
-    /// The program that is written so, which is done only if it was not before.
+    /// The program with this wording. It is compiled at the first request.
     pub(crate) fn program(&self, wording: Wording) -> Result<Loaded, Error> {
         let mut programs = self.open.programs.lock().unwrap_or_else(PoisonError::into_inner);
         match programs.entry(wording) {
@@ -110,7 +112,8 @@ impl Gpu {
         }
     }
 
-    /// Runs a program with these words of state, which are overwritten after. Without a source it reads none.
+    /// Runs a program with this state, which is overwritten with zeros afterwards. `source` is `None` for a
+    /// program that reads none.
     ///
     /// # Errors
     /// As [`Device::run`], and if a memory is of a device of another kind.
@@ -128,18 +131,19 @@ impl Gpu {
         let (device, source) = (self.device(), source.unwrap_or(&self.open.nothing));
         let mut program = program.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_empty() {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller meets the requirements of `Device::run`.
             return unsafe { device.run(&program, job, source, goal) };
         }
         device.set_state(&mut program, state)?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller meets the requirements of `Device::run`.
         let done = unsafe { device.run(&program, job, source, goal) };
         let wiped = device.set_state(&mut program, &vec![0; state.len()]);
-        // Why a run failed says more than that a lost device could not be wiped.
+        // If both fail, the run's error is the more informative one.
         done.and_then(|time| wiped.map(|()| time))
     }
 
-    /// Overwrites memory of so many bytes. A device that does not listen any more cannot be helped.
+    /// Overwrites `len_bytes` bytes of memory with zeros. Errors are ignored: a lost device cannot be
+    /// wiped.
     pub(crate) fn wipe(&self, memory: &mut Memory, len_bytes: usize) {
         let _ = self.device().upload(&vec![0; len_bytes], memory);
     }
@@ -151,15 +155,16 @@ impl fmt::Debug for Gpu {
     }
 }
 
-/// Words as they lie in a device's memory.
+/// Words in the byte order of a device's memory: little-endian.
 pub(crate) fn bytes_of(words: &[u32]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
-/// The device of this name (`cuda:0`), or for `gpu` the first that there is, one in software only if there is no other.
+/// Opens the device with this name (`cuda:0`). `gpu` opens the first one found, and a software device only
+/// if there are no others.
 ///
 /// # Errors
-/// If there is none, or it cannot be opened.
+/// If the device does not exist, or cannot be opened.
 pub fn choose(id: &str) -> Result<Gpu, Error> {
     if id != "gpu" {
         return open(id);
@@ -175,7 +180,7 @@ pub fn choose(id: &str) -> Result<Gpu, Error> {
     first.map_or_else(|| Err(Error::NoDevice(missing.join("; "))), |info| open(&info.id))
 }
 
-/// The device of this name.
+/// Opens the device with this name.
 fn open(id: &str) -> Result<Gpu, Error> {
     let unknown = || {
         let told = "`crossgrain devices` lists those that are there";

@@ -1,14 +1,17 @@
-//! crossgrain's ciphers on GPUs, as programs that the core writes.
+//! Runs crossgrain's ciphers on GPUs, as programs that the core generates as text.
 //!
-//! [`Device`] is one face for every kind of GPU: allocate, copy, compile, run, time. [`wgpu`] goes through Vulkan, Metal or
-//! Direct3D 12, [`cuda`] through NVIDIA's driver and run-time compiler. Both are looked for when the program runs.
-//! [`Gpu`] is any of them with its programs, by which all that follows is run: [`Cipher`], a keyed cipher from a host's buffer to
-//! a host's buffer, key search, and [`parallel`].
-//! Holds: whatever is missing or lost is an [`Error`], never a panic; nothing here judges an answer, so whoever
-//! chooses a device by its speed checks it first (`tests/agree.rs`).
+//! * [`Device`] is the interface to a GPU: allocate, copy, compile, run, time. It has two implementations.
+//!   [`wgpu`] uses Vulkan, Metal or Direct3D 12. [`cuda`] uses NVIDIA's driver and run-time compiler. Both
+//!   look for their libraries at run time.
+//! * [`Gpu`] is an open device of either kind, with its compiled programs. Everything else runs on it:
+//!   [`Cipher`], key search and [`parallel`]. A [`Cipher`] is a keyed cipher from host buffer to host
+//!   buffer.
 //!
-//! A GPU's memory and the copies that its driver makes are out of our hands: round keys are overwritten after each run, and blocks
-//! when a [`Cipher`] is dropped, as far as the device still listens.
+//! A missing or lost device is an [`Error`], never a panic. This crate does not check a device's results.
+//! Code that chooses a device by its speed must check it first, as `tests/agree.rs` does.
+//!
+//! Round keys on the device are overwritten after each run, and blocks when a [`Cipher`] is dropped, if the
+//! device still responds. Copies that the driver makes cannot be controlled.
 
 #[cfg(feature = "cuda")]
 mod cache;
@@ -37,41 +40,43 @@ pub use gpu::{Gpu, choose};
 pub use measure::Copies;
 pub use tune::{best_group, best_launch};
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// What it is called on a command line: `wgpu:0`, `cuda:1`.
+    /// Its identifier on the command line: `wgpu:0`, `cuda:1`.
     pub id: String,
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// What drives it.
+    /// The driver, in words.
     pub driver: String,
-    /// Whether it is the CPU in disguise.
+    /// Whether the CPU emulates this device in software.
     pub is_software: bool,
-    /// Most blocks of a run.
+    /// Maximum number of blocks per run.
     pub max_blocks: usize,
-    /// Most groups of threads of a run.
+    /// Maximum number of thread groups per run.
     pub max_groups: usize,
-    /// Most threads of a group.
+    /// Maximum number of threads per group.
     pub max_group_threads: u32,
-    /// Bytes of memory that a group of threads may share.
+    /// Shared memory of a thread group, in bytes.
     pub shared_bytes: usize,
-    /// How much it computes, where its driver tells.
+    /// Its multiprocessors, if the driver reports them.
     pub units: Option<Units>,
 }
 
 /// The multiprocessors of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
-    /// How many.
+    /// Number of multiprocessors.
     pub count: u32,
-    /// Their highest clock, in kilohertz.
+    /// Highest clock, in kilohertz.
     pub clock_khz: u32,
 }
 
 impl Units {
-    /// The most bits a second that a program may take, a block at a cost of `work`: 64 gates of three inputs and 32 words
-    /// of shared memory a clock, as NVIDIA's GPUs have them since compute capability 8.0 or longer.
+    /// Upper bound on throughput in bits per second, for a program whose cost per block is `work`.
+    ///
+    /// A multiprocessor is assumed to execute 64 three-input gates and 32 shared-memory look-ups per clock.
+    /// NVIDIA GPUs of compute capability 8.0 and some older ones have these rates.
     pub fn limit_bits_per_s(self, work: Work) -> f64 {
         let clocks = (work.gates / 64.0).max(work.look_ups / 32.0);
         128.0 * f64::from(self.count) * f64::from(self.clock_khz) * 1e3 / clocks
@@ -79,66 +84,71 @@ impl Units {
 }
 
 impl Info {
-    /// Whether the device has what a program in its language needs.
+    /// Whether the device has the shared memory that the kernel needs in this language.
     pub const fn takes(&self, kernel: Kernel, language: Language) -> bool {
         kernel.shared_bytes(language) <= self.shared_bytes
     }
 }
 
-/// Memory of some device.
+/// A buffer in the memory of a device.
 pub type Memory = Box<dyn Any + Send + Sync>;
 
-/// A program compiled for some device, with room for its state.
+/// A program compiled for a device, with memory for its state.
 pub type Compiled = Box<dyn Any + Send + Sync>;
 
-/// A kind of GPU. Its memory and programs are known by their types: [`Error::Place`] if they are another's.
+/// A kind of GPU.
+///
+/// Methods identify their own memory and programs by type. They return [`Error::Place`] for those of
+/// another kind.
 pub trait Device: Send + Sync {
-    /// What it is.
+    /// Properties of the device.
     fn info(&self) -> &Info;
 
-    /// What its programs are written in.
+    /// The language of its programs.
     fn language(&self) -> Language;
 
-    /// Memory for so many bytes, a multiple of 16.
+    /// Allocates `len_bytes` bytes, which must be a multiple of 16.
     ///
     /// # Errors
-    /// If the device has no room, or is lost.
+    /// If the device has too little memory, or is lost.
     fn allocate(&self, len_bytes: usize) -> Result<Memory, Error>;
 
-    /// Copies bytes to the beginning of a buffer, which is as long or longer.
+    /// Copies `bytes` to the start of a buffer, which must be at least as long.
     ///
     /// # Errors
     /// If the device is lost.
     fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error>;
 
-    /// Copies bytes from the beginning of a buffer, which is as long or longer: all of them, or none where that fails.
+    /// Copies the start of a buffer, which must be at least as long, to `bytes`. On failure `bytes` is
+    /// unchanged.
     ///
     /// # Errors
-    /// If the device is lost, or has no room for a copy.
+    /// If the device is lost, or has too little memory for a copy.
     fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Compiles a program in the device's language.
     ///
     /// # Errors
-    /// If the driver refuses it, or the device is lost.
+    /// If the driver rejects it, or the device is lost.
     fn compile(&self, listing: &Listing) -> Result<Compiled, Error>;
 
-    /// Writes the first words of a program's state: round keys ([`Kernel::keys`]), or what a kernel is given.
+    /// Writes the first words of a program's state: round keys ([`Kernel::keys`]) or a kernel's parameters.
     ///
     /// # Errors
     /// If the device is lost.
     fn set_state(&self, program: &mut Compiled, words: &[u32]) -> Result<(), Error>;
 
-    /// Runs a program from `source` to `goal`, and gives back how long that took: by the device's clock where it has one
-    /// that can be read, otherwise by the host's, with the start and the wait.
+    /// Runs a program from `source` to `goal` and returns its duration. The device's clock measures it
+    /// where that is readable. Otherwise the host's clock does, and the duration includes launch and wait.
     ///
     /// # Errors
     /// If the device is lost.
     ///
     /// # Safety
-    /// The program must read nothing of `source` and write nothing of `goal` beyond their ends when it is told this job, and its
-    /// listing must say truly how many threads a group has and how much memory they share. The core's programs keep
-    /// to that if the buffers hold as many blocks as the job says; other texts are their authors' word. A GPU checks nothing.
+    /// With this job the program must not read beyond the end of `source` or write beyond the end of
+    /// `goal`. The listing must state the program's group size and shared memory correctly. The core's
+    /// programs meet both if the buffers hold the number of blocks that the job gives. Authors of other
+    /// programs must ensure it. A GPU does not check bounds.
     unsafe fn run(
         &self,
         program: &Compiled,
@@ -148,16 +158,16 @@ pub trait Device: Send + Sync {
     ) -> Result<Duration, Error>;
 }
 
-/// What a program is told.
+/// The parameters of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// Its words ([`Kernel::job`]).
+    /// The parameter words ([`Kernel::job`]).
     pub words: [u32; 6],
-    /// Threads; a group may have more, which do nothing.
+    /// Number of threads. The last group may have more; the surplus threads do nothing.
     pub threads: u32,
 }
 
-/// A kind of devices, and those that are there or why there are none.
+/// A backend with its devices, or the reason why it has none.
 #[derive(Debug)]
 pub struct Found {
     /// `wgpu` or `cuda`.
@@ -166,7 +176,7 @@ pub struct Found {
     pub devices: Result<Vec<Info>, Error>,
 }
 
-/// All devices.
+/// Lists the devices of all backends.
 pub fn devices() -> Vec<Found> {
     vec![
         #[cfg(feature = "cuda")]
@@ -183,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// An H200's, on paper: 8.36e12 words of shared memory a second, and 16.7e12 gates.
+    /// An H200 on paper: 8.36e12 shared-memory words and 16.7e12 gates per second.
     #[test]
     fn limits_are_the_scarcer_of_gates_and_look_ups() {
         let h200 = Units { count: 132, clock_khz: 1_980_000 };

@@ -1,29 +1,29 @@
-//! How long copies and runs take, as the host sees it: with the start, the wait, and whatever the driver does.
+//! Measures copies and runs as the host sees them: the time includes launch, wait and the driver's work.
 //!
-//! The fastest of a few counts, since what disturbs only ever adds.
+//! The result is the fastest of a few repetitions, because interference only adds time.
 
 use std::time::{Duration, Instant};
 
 use super::{Error, Gpu};
 
-/// Times that something is done, at most.
+/// Maximum number of timed repetitions.
 const TURNS: usize = 5;
 
-/// What took so long is not done again: what disturbs is short beside it.
+/// After this total time no repetition follows: interference is short compared with it.
 const LONG: Duration = Duration::from_millis(100);
 
-/// How long it takes to copy some bytes.
+/// Duration of copying a number of bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Copies {
-    /// To the device.
+    /// Host to device.
     pub upload: Duration,
-    /// From it.
+    /// Device to host.
     pub download: Duration,
 }
 
-/// The time of the fastest turn.
+/// The duration of the fastest repetition.
 pub(super) fn fastest(mut turn: impl FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
-    // The first turn allocates.
+    // The first call is not timed because it allocates.
     turn()?;
     let (begun, mut least) = (Instant::now(), Duration::MAX);
     for _ in 0..TURNS {
@@ -37,12 +37,13 @@ pub(super) fn fastest(mut turn: impl FnMut() -> Result<(), Error>) -> Result<Dur
     Ok(least)
 }
 
-/// So many bytes to the device and back.
+/// Times copies of `len_bytes` bytes in both directions.
 pub(super) fn copies(gpu: &Gpu, len_bytes: usize) -> Result<Copies, Error> {
     let (device, mut buffer) = (gpu.device(), gpu.allocate(len_bytes)?);
     let mut bytes = vec![0x5a; len_bytes];
     let download = fastest(|| device.download(&buffer, &mut bytes))?;
-    // A driver may put a copy off: what comes back has arrived before.
+    // A driver may defer an upload. Downloading the same buffer waits for it, so the upload's time is a
+    // difference.
     let both = fastest(|| {
         device.upload(&bytes.clone(), &mut buffer)?;
         device.download(&buffer, &mut bytes)

@@ -1,7 +1,7 @@
-//! Key search on a device: tables of inner keys stay there, outer keys come call by call.
+//! Key search on a device. Tables of inner keys stay on the device; outer keys arrive with each call.
 //!
-//! A call is one run, which the device's clock times: it grows until it lasts a moment, so that the start of a run counts
-//! for little, and the device answers soon.
+//! A call is one run, timed by the device's clock. The number of outer keys grows until a run takes at
+//! least 20 ms. Launch overhead is then small and the device still responds quickly.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use super::derive::Deriver;
 use super::gpu::{Gpu, Loaded, bytes_of};
 use super::{Error, Job, Memory};
 
-/// Keys of the first run.
+/// Number of keys in the first run.
 const FIRST_KEYS: usize = 1 << 20;
 
-/// Runs grow until they last as long.
+/// The number of outer keys grows until a run takes this long.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// Most outer keys of a run: as many as a moment takes on a fast device.
+/// Maximum number of outer keys per run. A fast device processes this number in about 20 ms.
 const OUTERS_MAX: usize = 1 << 20;
 
-/// Hits that there is room for at least: with 16 bits known 2³⁰ keys have as many.
+/// Minimum capacity for hits: 2³⁰ keys give this number if 16 bits are known.
 const ROOM_MIN: usize = 1 << 14;
 
 impl crossgrain_search::Device for Gpu {
@@ -47,10 +47,10 @@ struct OnDevice {
     compiled: Loaded,
     keys: usize,
     bundles: usize,
-    /// Outer keys of a run: that there is room for, and that are best taken.
+    /// Outer keys per run: the capacity, and the number currently preferred.
     outers_max: usize,
     outers: usize,
-    /// The rows, and the table.
+    /// The rows of outer keys, followed by the table.
     source: Memory,
     source_bytes: usize,
     hits: Memory,
@@ -58,10 +58,10 @@ struct OnDevice {
 }
 
 impl OnDevice {
-    /// A table of keys, one after another.
+    /// Uploads a table of keys, which are stored in sequence.
     ///
     /// # Errors
-    /// If the driver refuses the program, or the device has no room or is lost.
+    /// If the driver rejects the program, or the device has too little memory or is lost.
     fn new(gpu: &Gpu, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
         let count = keys.len() / program.cipher().key_bytes();
         let bundles = program.bundles(count);
@@ -91,7 +91,8 @@ impl OnDevice {
         Ok(on_device)
     }
 
-    /// Tries outer keys; adds the places of those that may be right. They are no more than there is room for.
+    /// Tries outer keys and appends the positions of possible matches. `outer` must not exceed the
+    /// capacity.
     fn run(&mut self, known: &Known, outer: &[u8], found: &mut Vec<(usize, usize)>) -> Result<(), Error> {
         let key_bytes = self.program.cipher().key_bytes();
         let outers = outer.len() / key_bytes;
@@ -104,12 +105,14 @@ impl OnDevice {
         let table = (self.outers_max * ROW_WORDS / 4) as u32;
         let words = self.program.job(outers as u32, self.bundles as u32, table, self.room as u32);
         let job = Job { words, threads: self.program.threads(outers, self.bundles) as u32 };
-        // SAFETY: the rows and the table lie where the job says, and there is room for as many hits.
+        // SAFETY: the rows and the table are where the job says, and the buffer has the capacity that it
+        // gives.
         let time =
             unsafe { self.gpu.run(&self.compiled, &job, &constants, Some(&self.source), &mut self.hits)? };
         let hits = self.download(1)?[0][0] as usize;
         if hits > self.room {
-            // One outer key alone has no more hits than bundles, for which there is room.
+            // A single outer key gives at most one hit per bundle, and `room` is at least the number of
+            // bundles.
             let half = outers / 2;
             let (first, second) = outer.split_at(half * key_bytes);
             self.run(known, first, found)?;
@@ -129,7 +132,7 @@ impl OnDevice {
         Ok(())
     }
 
-    /// The beginning of what the program has written.
+    /// Downloads the hit counter and the hits after it: `hits` entries in total.
     fn download(&self, hits: usize) -> Result<Vec<[u32; HIT_WORDS]>, Error> {
         let mut bytes = vec![0; 4 * HIT_WORDS * hits];
         self.gpu.device().download(&self.hits, &mut bytes)?;

@@ -1,6 +1,7 @@
-//! How programs are best started on a device: a few numbers of threads are timed.
+//! Finds the best launch configuration for programs on a device, by timing a few thread counts.
 //!
-//! Holds: what gives another answer than the usual start is not timed beside it, and the usual one stays unless another takes clearly less.
+//! A configuration whose result differs from the default's is ignored. The default is kept unless another
+//! configuration is clearly faster.
 
 use std::time::Duration;
 
@@ -10,25 +11,25 @@ use crossgrain::internal::device::Kernel;
 use super::parallel::{Lanes, Launch, Loop, MapLoop, Place, Sum, reduce, transform, transform_into};
 use super::{Cipher, Error, Gpu, measure};
 
-/// Threads of a group that are tried.
+/// Group sizes to try, in threads.
 const GROUPS: [u32; 4] = [64, 128, 256, 384];
 
-/// Threads of a run that are tried.
+/// Threads per run to try.
 const RUNS: [u32; 4] = [1 << 15, 1 << 16, 1 << 17, 1 << 18];
 
-/// What takes less than this share of the usual time takes clearly less.
+/// A configuration is clearly faster if it needs less than this fraction of the default's time.
 const CLEAR: f64 = 0.97;
 
-/// Bytes of which the answer is compared.
+/// Number of output bytes that are compared.
 const COMPARED_BYTES: usize = 1 << 16;
 
-/// Elements that a kernel of `parallel` is timed on.
+/// Number of elements on which kernels of `parallel` are timed.
 const ELEMENTS: usize = 1 << 19;
 
-/// How many threads a group has that runs this program fastest on so many bytes.
+/// The group size with which this program runs fastest on `len_bytes` bytes.
 ///
 /// # Errors
-/// If the device is lost, has no room, or does not even take the usual number.
+/// If the device is lost, has too little memory, or rejects even the default size.
 pub fn best_group(gpu: &Gpu, kernel: Kernel, key: &Key, len_bytes: usize) -> Result<u32, Error> {
     let usual = kernel.group_threads(gpu.language());
     let others =
@@ -41,10 +42,11 @@ pub fn best_group(gpu: &Gpu, kernel: Kernel, key: &Key, len_bytes: usize) -> Res
     })
 }
 
-/// How kernels of [`parallel`](super::parallel) are started fastest: by a hash of 2¹⁹ numbers, sixteen rounds each.
+/// The fastest launch configuration for kernels of [`parallel`](super::parallel), measured with a hash of
+/// 2¹⁹ numbers in sixteen rounds.
 ///
 /// # Errors
-/// If the device is lost, has no room, or does not even take the usual start.
+/// If the device is lost, has too little memory, or rejects even the default configuration.
 pub fn best_launch(gpu: &Gpu) -> Result<Launch, Error> {
     let launches = GROUPS
         .into_iter()
@@ -78,7 +80,8 @@ impl MapLoop<1, 2> for Hash {
     }
 }
 
-/// The usual, or what of the others takes clearly less than it, and least.
+/// The fastest of `others` that is clearly faster than `usual` and gives the same result, otherwise
+/// `usual`.
 fn best<T, A: PartialEq>(
     usual: T,
     others: impl Iterator<Item = T>,
@@ -93,7 +96,7 @@ where
         match timed(other) {
             Ok((same, time)) if same == answer && time < least => (best, least) = (other, time),
             Err(error @ Error::Lost(_)) => return Err(error),
-            // A driver need not take it.
+            // Either the result differs, or it is slower, or the driver rejects this configuration.
             Ok(_) | Err(_) => {}
         }
     }

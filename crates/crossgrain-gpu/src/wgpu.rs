@@ -1,4 +1,4 @@
-//! GPUs through Vulkan, Metal or Direct3D 12, by programs in WGSL.
+//! GPUs through Vulkan, Metal or Direct3D 12. Programs are WGSL.
 
 use std::any::Any;
 use std::fmt;
@@ -20,34 +20,34 @@ use wgpu::{
 use super::gpu::{STATE_WORDS_MAX, bytes_of};
 use super::{Compiled, Device, Error, Info, Job, Memory};
 
-/// What is said where there is nothing.
+/// The message if no device is found.
 const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a GPU's driver and the Vulkan loader \
                     (on Debian libvulkan1, and mesa-vulkan-drivers for one in software)";
 
 const SERPENT: Kernel = Kernel::gates(Family::Serpent, Task::Encrypt);
 
-/// Bytes of two time stamps.
+/// Size of two timestamps in bytes.
 const STAMPS_BYTES: u64 = 16;
 
-/// Bytes of a program's keys, which are uniform memory.
+/// Size of a program's state buffer, which is a uniform buffer, in bytes.
 const KEY_BYTES: u64 = 4 * STATE_WORDS_MAX as u64;
 
-/// A device.
+/// A wgpu device.
 pub struct WgpuDevice {
     device: wgpu::Device,
     queue: wgpu::Queue,
     info: Info,
-    /// The first thing that went wrong without anybody waiting for it.
+    /// The first asynchronous error.
     trouble: Arc<Mutex<Option<Error>>>,
 }
 
-/// A program compiled.
+/// A compiled program.
 pub struct Program {
     pipeline: ComputePipeline,
     keys: Buffer,
     job: Buffer,
     group_threads: u32,
-    /// Which of a program's four buffers it uses.
+    /// Which of its four bindings the program uses: source, goal, state, job.
     bound: [bool; 4],
 }
 
@@ -69,10 +69,10 @@ fn adapters() -> Vec<Adapter> {
     block_on(Instance::new(wanted).enumerate_adapters(Backends::PRIMARY))
 }
 
-/// The devices that are there.
+/// Lists the devices.
 ///
 /// # Errors
-/// If there are none.
+/// If no device is found.
 pub fn devices() -> Result<Vec<Info>, Error> {
     let found: Vec<_> =
         adapters().iter().enumerate().map(|(number, adapter)| info(number, adapter)).collect();
@@ -82,7 +82,7 @@ pub fn devices() -> Result<Vec<Info>, Error> {
 fn info(number: usize, adapter: &Adapter) -> Info {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-    // A thread of Serpent takes one block.
+    // A thread of Serpent encrypts one block.
     let threads = u64::from(limits.max_compute_workgroups_per_dimension)
         * u64::from(SERPENT.group_threads(Language::Wgsl));
     let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
@@ -102,10 +102,10 @@ fn info(number: usize, adapter: &Adapter) -> Info {
 }
 
 impl WgpuDevice {
-    /// The device of this number.
+    /// Opens the device with this number.
     ///
     /// # Errors
-    /// If there is none, or it cannot be opened.
+    /// If it does not exist or cannot be opened.
     pub fn open(number: usize) -> Result<Self, Error> {
         let mut adapters = adapters();
         if adapters.is_empty() {
@@ -138,7 +138,7 @@ impl WgpuDevice {
         Ok(Self { device, queue, info: info(number, &adapter), trouble })
     }
 
-    /// Whatever went wrong so far.
+    /// Fails if an asynchronous error has occurred.
     fn sound(&self) -> Result<(), Error> {
         match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error.clone()),
@@ -164,7 +164,7 @@ impl WgpuDevice {
         self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
     }
 
-    /// Hands in commands, and waits for them.
+    /// Submits commands and waits for them.
     fn finish(&self, encoder: CommandEncoder) -> Result<(), Error> {
         self.queue.submit([encoder.finish()]);
         self.wait()
@@ -175,7 +175,7 @@ impl WgpuDevice {
         self.sound()
     }
 
-    /// Calls `take` with the first bytes of a buffer that is made to be read by the host.
+    /// Maps the start of a buffer that the host may read, and calls `take` with it.
     fn read(&self, buffer: &Buffer, len_bytes: u64, take: impl FnOnce(&[u8])) -> Result<(), Error> {
         let mapped = Arc::new(Mutex::new(None));
         let note = mapped.clone();
@@ -194,12 +194,13 @@ impl WgpuDevice {
         Ok(())
     }
 
-    /// What is written waits for commands, and zeros over a secret may be the last that is written.
+    /// Submits pending writes. Otherwise they would wait for the next commands, which may never follow
+    /// zeros that overwrite a secret.
     fn begin_writing(&self) {
         self.queue.submit([]);
     }
 
-    /// Words written to a buffer before the next commands.
+    /// Queues a write of words to a buffer. It takes effect before the next commands.
     fn write_words(&self, buffer: &Buffer, words: &[u32]) {
         self.queue.write_buffer(buffer, 0, &bytes_of(words));
     }
@@ -228,7 +229,7 @@ impl Device for WgpuDevice {
         let whole = bytes.len() - bytes.len() % 4;
         self.queue.write_buffer(to, 0, &bytes[..whole]);
         if whole < bytes.len() {
-            // Words are written whole.
+            // Writes must be multiples of four bytes, so the last word is padded.
             let mut last = [0; 4];
             last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
             self.queue.write_buffer(to, whole as u64, &last);
@@ -292,7 +293,7 @@ impl Device for WgpuDevice {
         let entries: Vec<_> = (0..)
             .zip(buffers)
             .zip(program.bound)
-            // A layout holds what a program uses.
+            // The layout contains only bindings that the program uses.
             .filter(|(_, is_bound)| *is_bound)
             .map(|((binding, buffer), _)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
@@ -326,12 +327,12 @@ impl Device for WgpuDevice {
     }
 }
 
-/// What is said to be this kind of device's.
+/// Downcasts a memory or program to this backend's type.
 fn own<T: 'static>(held: &(dyn Any + Send + Sync)) -> Result<&T, Error> {
     held.downcast_ref().ok_or(Error::Place)
 }
 
-/// The device's clock at the beginning and the end of a pass.
+/// Timestamps of the device's clock at the beginning and end of a pass.
 struct Stamps {
     set: wgpu::QuerySet,
     resolved: Buffer,
@@ -339,7 +340,7 @@ struct Stamps {
 }
 
 impl Stamps {
-    /// Nothing where the device's clock cannot be read.
+    /// `None` if the device's clock cannot be read.
     fn new(device: &WgpuDevice) -> Result<Option<Self>, Error> {
         if !device.device.features().contains(Features::TIMESTAMP_QUERY) {
             return Ok(None);

@@ -1,6 +1,8 @@
-//! Every program on every device that is here gives what the reference gives, for whole spans, odd counts and nothing.
+//! Every program on every available device gives the reference's result, for whole spans, odd counts and
+//! empty data.
 //!
-//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+//! Without a device, its tests print that they are skipped. They fail instead if CROSSGRAIN_REQUIRE names
+//! `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 #[path = "../../crossgrain/tests/judge/mod.rs"]
@@ -18,8 +20,8 @@ use judge::{bytes, expected};
 const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 4097];
 const COUNTERS: [u128; 3] = [0, 0x0123_4567_89ab_cdef_fedc_ba98_ffff_fe80, u128::MAX - 40];
 
-/// Programs of which Vulkan in software takes up to a quarter of a minute each to compile. The same circuits as CUDA C are held to the
-/// reference in any case, and WGSL is validated.
+/// Programs that Vulkan in software compiles for up to 15 seconds each. The same circuits are compared with
+/// the reference as CUDA C in any case, and the WGSL is validated.
 #[cfg(feature = "wgpu")]
 const LONG_IN_SOFTWARE: [&str; 4] =
     ["aria-ctr", "camellia-ctr", "serpent-decrypt-bitsliced", "serpent-encrypt-bitsliced"];
@@ -32,8 +34,8 @@ fn agrees(gpu: &Gpu, leaves_out: &[&str]) {
     println!("on {:?}", gpu.info());
     let keyed =
         |kernel: Kernel, key: &Key| Cipher::new(gpu, kernel, kernel.group_threads(gpu.language()), key);
-    // Drivers take seconds for each. Of ciphers that are described once one task is enough: others' texts differ in what is AES's too,
-    // and all are held to the reference by the core's tests.
+    // A driver needs seconds per program. For ciphers with a description, one task suffices: AES covers the
+    // other parts of their texts, and the core's tests compare all of them with the reference.
     let tried = |kernel: &Kernel| {
         (kernel.task == Task::Count || Entry::of(kernel.family).by_hand)
             && !leaves_out.contains(&kernel.name())
@@ -45,13 +47,13 @@ fn agrees(gpu: &Gpu, leaves_out: &[&str]) {
             continue;
         }
         let start = Instant::now();
-        // From the longest key to the shortest: nothing may be left of the one before.
+        // The longest key comes first, because nothing may remain of the previous key.
         let ciphers = CipherName::ALL.into_iter().rev().filter(|cipher| cipher.family() == kernel.family);
         let keys: Vec<_> = ciphers.map(key).collect();
         let mut on_device = keyed(kernel, &keys[0]).unwrap();
         for (number, key) in keys.iter().enumerate() {
             on_device.set_key(key).unwrap();
-            // The program is the same for keys of all sizes: one length shows that it takes them.
+            // The program is the same for all key sizes, so one length suffices for the others.
             let lengths = if number == 0 { &BLOCKS[..] } else { &BLOCKS[5..6] };
             for (&blocks, counter) in lengths.iter().zip(COUNTERS.into_iter().cycle()) {
                 let tails: &[usize] = if kernel.task.counts() { &[0, 1, 15] } else { &[0] };
@@ -79,7 +81,7 @@ fn agrees(gpu: &Gpu, leaves_out: &[&str]) {
     assert!(gpu.device().allocate(1 << 12).is_ok(), "and the device goes on");
 }
 
-/// Why a device is not here: one line, and no failure unless it must be.
+/// Prints in one line why a device is missing. Fails if the device is required.
 fn skip(kind: &str, error: &Error) {
     let told = error.to_string();
     assert!(!told.is_empty() && !told.contains('\n'), "{told:?}");

@@ -1,6 +1,8 @@
-//! Keys derived on every device that is here: published vectors, and what the CPU makes of the same; and words from a list to a find.
+//! Key derivation on every available device: published vectors, comparison with the CPU, and searches of
+//! word lists and masks.
 //!
-//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+//! Without a device, its tests print that they are skipped. They fail instead if CROSSGRAIN_REQUIRE names
+//! `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod present;
@@ -25,12 +27,12 @@ fn pbkdf2(salt: &[u8], iterations: u32) -> Kdf {
     Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt.to_vec(), iterations }
 }
 
-/// Words of all lengths that have a block of their own.
+/// Words of all lengths that fit one block.
 fn words(count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|at| (0..at % 56).map(|byte| (3 * at + byte * byte) as u8).collect()).collect()
 }
 
-/// The keys that a device makes of words, in one call.
+/// The keys that a device derives from words in one call.
 fn derived(gpu: &Gpu, kdf: &Kdf, words: &[Vec<u8>], key_bytes: usize) -> Vec<u8> {
     let derivation = Derivation::new(kdf, key_bytes).unwrap();
     let (mut blocks, mut keys) = (vec![0; 64 * words.len()], vec![0xff; key_bytes * words.len()]);
@@ -38,14 +40,14 @@ fn derived(gpu: &Gpu, kdf: &Kdf, words: &[Vec<u8>], key_bytes: usize) -> Vec<u8>
         assert!(derivation.pad(word, block));
     }
     let mut derive = gpu.derive(&derivation).unwrap();
-    // Twice: nothing stays from one call to the next.
+    // Two calls, because no state may remain from the first.
     for keys in [&mut vec![0; keys.len()], &mut keys] {
         derive.derive(&blocks, keys).unwrap();
     }
     keys
 }
 
-/// RFC 7914 §11, and FIPS 180-4's example of one block.
+/// RFC 7914 §11, and FIPS 180-4's one-block example.
 #[test]
 fn devices_give_published_keys() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -82,7 +84,7 @@ fn devices_derive_what_the_cpu_does() {
     }
 }
 
-/// From a list to a find: by the device alone, and with threads beside it.
+/// Search of a word list, on the device only and on the device together with threads.
 #[test]
 fn words_are_searched_on_a_device() {
     let (kdf, rules) = (pbkdf2(b"salt", 50), Rule::parse_all(b":\nc $1").unwrap());
@@ -109,7 +111,7 @@ fn words_are_searched_on_a_device() {
     }
 }
 
-/// The sets of the masks below.
+/// The character sets of the masks below.
 fn sets() -> Sets {
     let mut sets = Sets::default();
     for (number, set) in [(1, "qwertyuiopasdfghjklzxcv"), (2, "?d?l"), (3, "Mm")] {
@@ -118,7 +120,8 @@ fn sets() -> Sets {
     sets
 }
 
-/// Of masks and a range, from the beginning, from within, and where the digits that a device counts with begin anew.
+/// Candidates from masks and from a range. They start at the beginning, in the middle, and where the digits
+/// that a device counts wrap around.
 #[test]
 fn devices_make_candidates_themselves() {
     let every = (Space::every(16), (BigUint::from(7_u8) << 100_u32) - 3_u8);
@@ -134,7 +137,7 @@ fn devices_make_candidates_themselves() {
         spaces.push((sets().bytes(mask.as_bytes()).unwrap(), first.into()));
     }
     for gpu in gpus() {
-        // Programs by PBKDF2 take longer to compile.
+        // PBKDF2 programs take longer to compile.
         for (kdf, key_bytes, spaces) in [
             (Kdf::Sha256, 32, &spaces[..]),
             (Kdf::Sha256, 16, &spaces[2..4]),
@@ -170,7 +173,8 @@ fn no_candidates_are_nothing_and_more_than_are_counted_from_one_are_refused() {
     }
 }
 
-/// From a mask to a find: by the device alone, and with threads beside it. There are more candidates than a call takes.
+/// Search of a mask, on the device only and on the device together with threads. The mask has more
+/// candidates than one call.
 #[test]
 fn masks_are_searched_on_a_device() {
     let space = sets().bytes(b"word?1?1?2?2").unwrap();
@@ -197,7 +201,7 @@ fn masks_are_searched_on_a_device() {
     }
 }
 
-/// Masks with as many digits are one program, and what is known of a candidate is in no text.
+/// Masks with equal shapes share one program, and the known part of a candidate is in no text.
 #[test]
 fn programs_are_the_same_for_all_candidates() {
     for number in [0, 1] {
@@ -223,7 +227,7 @@ fn programs_are_the_same_for_all_candidates() {
     }
 }
 
-/// What a device is told that makes a key of a word.
+/// The record of a device that derives a key from a word.
 fn told(number: usize, kdf: &Kdf, word: &[u8]) -> Told {
     let spy = &spy::spies()[number];
     let derivation = Derivation::new(kdf, 32).unwrap();
@@ -242,14 +246,15 @@ fn told_alike(number: usize) {
     let [first, turns] = &one.texts[..] else { panic!("two programs, each compiled once") };
     assert!(!first.contains("number <") && turns.matches("number < keys[0u].x").count() == 1);
     for (told, want) in [(&one, 999), (&other, 6)] {
-        // Each state is wiped after its run. The salt is one, and all others begin with how many turns they are for.
+        // Each state is wiped after its run. The first state is the salt. Every later state starts with its
+        // number of iterations.
         assert!(told.states.chunks(2).all(|run| run[1].iter().all(|&word| word == 0)));
         assert_eq!(told.states.iter().skip(2).map(|state| state[0]).sum::<u32>(), want);
         assert!(told.states[2..].iter().all(|state| state.len() == 4));
     }
 }
 
-/// What stays on the disk says nothing of words, salts and turns.
+/// Texts on disk contain no words, salts or iteration counts.
 #[test]
 fn programs_are_the_same_for_all_words_salts_and_turns() {
     told_alike(0);

@@ -1,9 +1,9 @@
-//! What a kernel was given is gone, and what a search of words was: after it was used and dropped, no part of its state is left in the memory of the process, on its
-//! heap or on a stack.
+//! Secrets of kernels and of word searches are erased. After use and drop, no part of the state remains in
+//! the process's heap or on its stacks.
 //!
-//! A child process, which is given what to look for masked, makes the secrets and uses them on CPUs and on a device that computes
-//! nothing, so that everything is done but for what a driver does. It scans itself while the kernels live, when it must find
-//! them, and when they are gone.
+//! A child process gets the search patterns masked. It creates the secrets and uses them on CPUs and on a
+//! device that computes nothing, so all code runs except a driver's. It scans its own memory twice: while
+//! the kernels exist, when it must find the secrets, and after they are dropped.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -34,7 +34,7 @@ use crossgrain_search::{
 use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
 
-/// Where a child finds what to look for, a line each.
+/// Environment variable with the child's search patterns, one per line.
 const NEEDLES: &str = "CROSSGRAIN_TEST_NEEDLES";
 
 /// Words of a kernel's state, masked.
@@ -43,10 +43,10 @@ const WORDS: [u32; 4] = [0x9d4f_13c7, 0x6b81_e2a5, 0xd37a_590f, 0x2e96_c4b8];
 /// A key, masked.
 const KEY: [u8; 32] = *b"what a key is masked by is no ke";
 
-/// Whose generators are kernels.
+/// The ciphers whose generators run as kernels.
 const CIPHERS: [Cipher; 2] = [Cipher::Aes256, Cipher::Serpent256];
 
-/// A sum of products with words of state.
+/// Kernel: a sum of products with words of state.
 struct Hash(Zeroizing<Vec<u32>>);
 
 impl Map<1, 1> for Hash {
@@ -83,16 +83,16 @@ fn blocks() -> (Loop<AesBlocks>, Loop<SerpentBlocks>) {
     (Loop(AesBlocks::new(&aes, 77).unwrap()), Loop(SerpentBlocks::new(&serpent, 77).unwrap()))
 }
 
-/// Words of a list, masked as they are everywhere here.
+/// Words of a list, masked like all secrets here.
 const WORDS_OF_A_LIST: [&[u8]; 2] =
     [b"an old passphrase", b"one longer than the block of a hash, which HMAC takes the digest of first"];
 
-/// How keys are made of them.
+/// The key derivation of the words.
 fn kdf() -> Kdf {
     Kdf::Pbkdf2 { hash: HashName::Sha256, salt: b"salt".to_vec(), iterations: 3 }
 }
 
-/// A word unmasked.
+/// A word without its mask.
 fn word(at: usize) -> Zeroizing<Vec<u8>> {
     let mut word = Zeroizing::new(WORDS_OF_A_LIST[at].to_vec());
     word.iter_mut().for_each(|byte| *byte ^= MASK);
@@ -106,8 +106,8 @@ fn key_of(at: usize) -> Zeroizing<[u8; 32]> {
     key
 }
 
-/// Searches a list that begins with the words: on the CPU, which finds the second, and by devices that compute nothing, which is
-/// found out.
+/// Searches a list that begins with the words. The CPU finds the second word. The devices compute nothing,
+/// and the canary check detects this.
 fn search_words() {
     let mut list = Zeroizing::new(Vec::with_capacity(1 << 12));
     for line in [&word(0)[..], b"\n", &word(1), b"\n", &b"none\n".repeat(100)] {
@@ -131,7 +131,7 @@ fn search_words() {
         let done = of_words.chunks(&words, usize::MAX, &refused, &watch);
         match devices {
             [] => assert!(done.unwrap() && hits.into_inner() == 1),
-            // The one chunk was the device's, or that of a thread beside it.
+            // The only chunk went either to the device or to a thread.
             _ => assert!(matches!(done, Ok(true) | Err(Refusal::Canary { .. }))),
         }
     }
@@ -140,7 +140,7 @@ fn search_words() {
         assert!(Derivation::new(&kdf(), 32).unwrap().pad(&word(at), block));
     }
     let derivation = Derivation::new(&kdf(), 32).unwrap();
-    // All of a candidate is known but its last byte.
+    // The last byte of the candidates varies; the others are known.
     let mut places: Vec<_> = word(0).iter().map(|byte| vec![*byte]).collect();
     places.push((0..200).collect());
     let space = Space::of_bytes(&places).unwrap();
@@ -171,7 +171,8 @@ fn work(hash: &Hash, (aes, serpent): &(Loop<AesBlocks>, Loop<SerpentBlocks>)) {
     }
 }
 
-/// What is looked for: words in a row and in all lanes, and the key and what a generator keeps of it.
+/// The search patterns: words in sequence and in all lanes, the key, and the state that a generator derives
+/// from it.
 fn needles() -> Vec<(String, Vec<u8>)> {
     let words = WORDS.map(|word| (word ^ u32::from_le_bytes([MASK; 4])).to_le_bytes());
     let key: Vec<_> = KEY.iter().map(|byte| byte ^ MASK).collect();
@@ -188,12 +189,13 @@ fn needles() -> Vec<(String, Vec<u8>)> {
         needles.extend(spread.chunks(128).map(|part| (name.to_owned(), part.to_vec())));
     }
     needles.extend(listed());
-    // Bits that are all alike are like much else.
+    // Patterns of equal bytes occur everywhere, so they are excluded.
     needles.retain(|(_, bytes)| bytes.iter().collect::<BTreeSet<_>>().len() > 1);
     needles
 }
 
-/// Words of the list and their keys: as they are, their numbers with the bytes in reverse, and those side by side as in lanes.
+/// Patterns for the words of the list and their keys: unchanged, with the bytes of each 32-bit number
+/// reversed, and with numbers of both side by side as in lanes.
 fn listed() -> Vec<(String, Vec<u8>)> {
     let mut needles = Vec::new();
     for (name, [one, other]) in
@@ -206,7 +208,7 @@ fn listed() -> Vec<(String, Vec<u8>)> {
         needles.extend([&one, &other].into_iter().flat_map(|all| all.chunks_exact(8)).map(<[u8]>::to_vec));
         let pairs = [&one_reversed, &other_reversed].into_iter().flat_map(|all| all.as_chunks::<2>().0);
         needles.extend(pairs.map(|pair| pair.concat()));
-        // The second word is longer than a block, of which its digest is made.
+        // The second word is longer than a block, so HMAC uses its digest and lanes never contain the word.
         if name == "derived" {
             needles
                 .extend(one_reversed.iter().zip(&other_reversed).map(|(one, other)| [*one, *other].concat()));
@@ -234,7 +236,7 @@ fn state_does_not_stay_in_memory() {
     }
 }
 
-/// What a scan finds, by name and region.
+/// The findings of a scan, as name and region.
 fn found(needles: &[Needle]) -> BTreeSet<(String, String)> {
     signals::save_registers_of_others();
     Scanner::new(needles).scan().into_iter().map(|found| (found.name, found.region)).collect()
@@ -250,7 +252,8 @@ fn a_child_scans_itself() {
         Needle::new(name, hex.as_bytes().chunks(2).map(byte).collect())
     };
     let needles: Vec<_> = lines.lines().map(needle).collect();
-    // The thread waits while its stack is scanned: with its kernels alive, and when they are gone.
+    // The thread waits while its stack is scanned: once with its kernels, and once after it has dropped
+    // them.
     let turn = Barrier::new(2);
     let [alive, gone] = thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,6 +1,8 @@
-//! Every algorithm, by every policy, gives what a plain loop gives: whole bundles, odd counts, and nothing.
+//! Every algorithm under every policy gives the result of a plain loop, for whole bundles, odd counts and
+//! empty vectors.
 //!
-//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+//! Without a device, its tests print that they are skipped. They fail instead if CROSSGRAIN_REQUIRE names
+//! `wgpu` or `cuda`.
 #![allow(
     missing_docs,
     missing_debug_implementations,
@@ -51,19 +53,19 @@ use histogram::histogram;
 use sboxes::{Inverse, Layer};
 use weights::{HasWeight, Parity};
 
-/// Nothing, less than a bundle of any register, whole ones, one more, and several pieces of the CPU's.
+/// Lengths: empty, less than any bundle, whole bundles, one more, and several pieces of the CPU.
 const LENS: [usize; 11] = [0, 1, 31, 32, 511, 513, 1024, 4097, 65_536, 100_000, 140_001];
 
-/// Narrower registers are tried without the long ones: pieces are the same whatever the register.
+/// Narrower registers omit the long lengths, because pieces do not depend on the register.
 fn lens() -> impl Iterator<Item = usize> {
     let is_child = std::env::var_os(CHILD).is_some();
     LENS.into_iter().filter(move |&len| !is_child || len < 5000)
 }
 
-/// Set for a run of these tests by one of them, on the CPU alone.
+/// Set in a child process, which runs these tests on the CPU only.
 const CHILD: &str = "CROSSGRAIN_TEST_CHILD";
 
-/// The places that there are.
+/// The available places.
 fn places() -> Vec<Place> {
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
     if std::env::var_os(CHILD).is_some() {
@@ -84,13 +86,13 @@ fn places() -> Vec<Place> {
     places
 }
 
-/// Numbers of all kinds, the same each time.
+/// Varied numbers, the same in each run.
 fn numbers<const N: usize>(len: usize) -> Vec<[u32; N]> {
     let number = |at: usize| (at as u32).wrapping_mul(0x9e37_79b9).rotate_left(at as u32 % 31) ^ at as u32;
     (0..len).map(|at| std::array::from_fn(|p| number(N * at + p))).collect()
 }
 
-/// A block's 32 S-boxes one after another.
+/// The 32 S-boxes of a block, one after another.
 fn substituted(index: usize, block: [u32; 4]) -> [u32; 4] {
     let mut result = [0; 4];
     for bit in 0..32 {
@@ -101,7 +103,7 @@ fn substituted(index: usize, block: [u32; 4]) -> [u32; 4] {
     result
 }
 
-/// The darts of an index one after another.
+/// The darts of an index, one after another.
 fn hits(seed: u32, index: u32) -> u32 {
     let mut state = index.wrapping_add(seed).wrapping_mul(0x9e37_79b9) ^ 0x1234_5678;
     let throw = |_| {
@@ -114,7 +116,7 @@ fn hits(seed: u32, index: u32) -> u32 {
     (0..darts::THROWS).map(throw).sum()
 }
 
-/// An element of two numbers from one of three: every kind of operation, and none that is the same for all numbers.
+/// Maps three numbers to two, with every kind of operation. No operation is constant for all elements.
 struct Mixed(u32);
 
 impl Map<3, 2> for Mixed {
@@ -132,7 +134,7 @@ fn mixed(factor: u32, [x, y, z]: [u32; 3]) -> [u32; 2] {
     [sum ^ (z >> 3), !((chosen & sum) << 5)]
 }
 
-/// The larger of two 64-bit numbers would need comparing; their sum with its carry does not.
+/// Sums of 64-bit numbers. Their maximum would need a comparison; a sum with carry does not.
 struct WideSum;
 
 impl Combine<2> for WideSum {
@@ -234,7 +236,7 @@ fn reduce_gives_what_a_loop_gives() {
     }
 }
 
-/// 1 where a number is this one.
+/// 1 if a number equals this one.
 struct Is(u32);
 
 impl Map<1, 1> for Is {
@@ -295,7 +297,7 @@ fn views_and_resizing_keep_elements_in_order() {
     }
 }
 
-/// Whether two numbers are equal, which is the lesser and the greater, and a choice by a mask.
+/// Whether two numbers are equal, their minimum and maximum, and a selection by a mask.
 struct Compared;
 
 impl Map<2, 5> for Compared {
@@ -394,7 +396,7 @@ impl<const N: usize> Map<N, 1> for Last {
     }
 }
 
-/// Whether a number has a bit of these.
+/// Whether a number has any of these bits set.
 struct HasBits(u32);
 
 impl Map<2, 1> for HasBits {
@@ -452,7 +454,7 @@ fn gather_gives_what_indexing_gives() {
 #[test]
 fn sorting_is_stable() {
     for place in places() {
-        // On a device every bit of a key is a few runs.
+        // On a device, each bit of a key needs several runs.
         for (len, bits) in [(0, 32), (1, 32), (2, 32), (33, 1), (513, 32), (5000, 16), (100_000, 5)] {
             let keyed = |[x, key]: [u32; 2]| [x, key >> (32 - bits)];
             let elements: Vec<_> = numbers(len).into_iter().map(keyed).collect();
@@ -468,7 +470,7 @@ fn sorting_is_stable() {
     }
 }
 
-/// The two dice of an index.
+/// The sum of the two dice of an index.
 fn dice(index: u32) -> usize {
     let mixed = index.wrapping_mul(0x9e37_79b9);
     let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b);
@@ -561,7 +563,8 @@ fn nvrtc_compiles_algorithms_for_every_architecture() {
     algorithms_run_by_a_stand_in("for-each", for_each);
 }
 
-/// NVIDIA's compiler has to take these programs too, and to spill nothing, where CROSSGRAIN_NVRTC names it.
+/// If CROSSGRAIN_NVRTC names NVIDIA's compiler, it must compile these programs too, without register
+/// spills.
 fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJob<'_>>) {
     if std::env::var_os(CHILD).is_some() {
         return;
@@ -573,7 +576,7 @@ fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJ
     let texts = entries.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap());
     let listings: Vec<_> = texts.map(listing).collect();
     assert_eq!(is_there, !listings.is_empty());
-    // What is kept begins with a digest, in which a word of few digits is found by chance.
+    // A stored file starts with a digest, which may contain a word with few digits by chance.
     let secrets = SECRETS.into_iter().filter(|secret| secret.leading_zeros() < 4);
     for path in files(&folder) {
         let kept = fs::read(&path).unwrap();
@@ -585,7 +588,7 @@ fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJ
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A program by its text, whose entry is what has a number of threads.
+/// A program from its text. The entry function is the one with launch bounds.
 fn listing(text: String) -> Listing {
     let (_, bounds) = text.rsplit_once("__launch_bounds__(").unwrap();
     let entry =

@@ -1,6 +1,8 @@
-//! Recorded kernels: what they give at every place, and what cannot be recorded. What each step computes is held to NumPy by the Python package's tests.
+//! Recorded kernels give the same at every place, and invalid ones are refused. The Python package's tests
+//! compare each step with NumPy.
 //!
-//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+//! Without a device, its tests print that they are skipped. They fail instead if CROSSGRAIN_REQUIRE names
+//! `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod present;
@@ -25,7 +27,7 @@ fn numbers(column: &Column) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|number| u32::from_ne_bytes(*number)).collect()
 }
 
-/// 7x ^ y and its square, of which the first is read long after, and what nobody asks for.
+/// Computes 7x ^ y, its square, and an unused value. The input x is read again late, as a result.
 fn kernel() -> Recorded {
     let mut kernel = Recorded::new(&[1, 1]).unwrap();
     let seven = kernel.constant(7, 1).unwrap();

@@ -1,7 +1,8 @@
-//! Key search on every device that is here: for every cipher a planted key is found at the first place and the last, and of the places
-//! between just those whose keys give the few bits that are known.
+//! Key search on every available device. For every cipher, a planted key is found at the first and the last
+//! position. With only a few known bits, exactly the keys that match them are found.
 //!
-//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+//! Without a device, its tests print that they are skipped. They fail instead if CROSSGRAIN_REQUIRE names
+//! `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod present;
@@ -23,12 +24,13 @@ use crossgrain_search::{
 use present::gpus;
 use sought::{halves, known, planted};
 
-/// Keys of a table: more than two bundles of 32, and no multiple.
+/// Keys per table: more than two bundles of 32, and not a multiple of 32.
 const KEYS: usize = 75;
 
 const OUTERS: usize = 300;
 
-/// Outer keys of most searches: with 75 keys three groups of 64 threads, the last not full.
+/// Outer keys in most searches. With 75 inner keys they need three groups of 64 threads, the last one
+/// partly filled.
 const FEW_OUTERS: usize = 50;
 
 fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
@@ -45,7 +47,8 @@ fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
     for (o, place) in [(0, 0), (OUTERS - 1, KEYS - 1)] {
         assert_eq!(found(&sought(o, place), OUTERS), [(o, place)], "{} on {}", program.name(), gpu.info().id);
     }
-    // Of byte 0, which every program compares, four bits are known: each time of a sixteenth of all keys, wherever they are.
+    // Four bits of byte 0 are known, which every program compares. Each value matches one sixteenth of all
+    // keys, in any positions.
     let places: Vec<_> = (0..FEW_OUTERS).flat_map(|o| (0..KEYS).map(move |place| (o, place))).collect();
     let outputs: Vec<_> = places.iter().map(|&(o, place)| sought(o, place).output).collect();
     for bits in [0x0, 0x5, 0xa, 0xf] {
@@ -56,24 +59,24 @@ fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
         assert_eq!(found(&known, FEW_OUTERS), expected, "{} on {}", program.name(), gpu.info().id);
     }
     assert_eq!(found(&known(cipher, direction, &vec![0x33; cipher.key_bytes()]), FEW_OUTERS), []);
-    // More hits than there is room for: nothing is known, so all are.
+    // More hits than the capacity: no bits are known, so every key is a hit.
     let everything = Known { mask: [0; 16], ..sought(0, 0) };
     let all: Vec<_> = (0..OUTERS).flat_map(|outer| (0..KEYS).map(move |inner| (outer, inner))).collect();
     assert!(found(&everything, OUTERS) == all, "{} on {}", program.name(), gpu.info().id);
 }
 
-/// Whether a device is none, or a driver that stands in for CUDA's.
+/// Whether a device is emulated in software, or the CUDA driver is the stand-in.
 fn is_software(gpu: &Gpu) -> bool {
     gpu.info().is_software || std::env::var_os("STAND_IN").is_some()
 }
 
-/// The ciphers whose kernels are derived from their description.
+/// The ciphers whose kernels are generated from their description.
 fn described() -> impl Iterator<Item = Cipher> {
     Cipher::ALL.into_iter().filter(|cipher| !Entry::of(cipher.family()).by_hand)
 }
 
-/// In software programs of described ciphers take up to two minutes to compile: one such cipher stands for all there. The core's tests hold
-/// all of them to the reference as CUDA C.
+/// In software, programs of described ciphers take up to two minutes to compile, so only one of these
+/// ciphers is tested there. The core's tests compare all of them, as CUDA C, with the reference.
 #[test]
 fn keys_are_found_in_every_lane_and_with_every_outer_key() {
     let first = described().next();
@@ -101,8 +104,9 @@ fn keys_are_found_by_all(is_tried: impl Fn(&Gpu, Cipher) -> bool) {
     }
 }
 
-/// From a mask to a hit, by whole periods on the device and parts of them on the CPU: blocks known before and after, and
-/// plaintexts of which some bytes and bits are known.
+/// A search from a mask to a hit. The device takes whole periods and the CPU partial ones. The test uses
+/// blocks that are known before and after encryption, and plaintexts of which only some bytes and bits are
+/// known.
 #[test]
 fn a_space_is_searched_on_a_device() {
     let space = key_mask(b"00112233445566?7?899aab?ccd?eef?").unwrap();

@@ -1,11 +1,12 @@
-//! Sums of symbols with whole coefficients, and systems of equations and inequalities of them.
+//! Affine forms: sums of symbols with integer coefficients. Also systems of equations and inequalities of
+//! them.
 
 use std::collections::BTreeMap;
 
-/// A symbol: a parameter, or how far a loop has come.
+/// A symbol: a parameter, or the base of a loop.
 pub(super) type Symbol = usize;
 
-/// A constant, and symbols with their coefficients, none of which is 0.
+/// A constant, and the nonzero coefficients of symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Affine {
     pub(super) constant: i64,
@@ -21,7 +22,7 @@ impl Affine {
         Self { constant: 0, terms: BTreeMap::from([(symbol, 1)]) }
     }
 
-    /// The number that it is, if it is one.
+    /// The value, if the form has no symbols.
     pub(super) fn known(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -30,7 +31,7 @@ impl Affine {
         self.terms.get(&symbol).copied().unwrap_or(0)
     }
 
-    /// This and `factor` times the other; `None` where that overflows.
+    /// `self + factor * other`. `None` on overflow.
     pub(super) fn plus(&self, factor: i64, other: &Self) -> Option<Self> {
         let mut sum = self.clone();
         sum.constant = sum.constant.checked_add(factor.checked_mul(other.constant)?)?;
@@ -56,13 +57,13 @@ impl Affine {
         Self::default().plus(factor, self)
     }
 
-    /// With other symbols.
+    /// The form with its symbols renamed.
     pub(super) fn renamed(&self, name: impl Fn(Symbol) -> Symbol) -> Self {
         let terms = self.terms.iter().map(|(&symbol, &coefficient)| (name(symbol), coefficient)).collect();
         Self { constant: self.constant, terms }
     }
 
-    /// With a value in the place of a symbol.
+    /// The form with `value` substituted for a symbol.
     pub(super) fn with(&self, symbol: Symbol, value: &Self) -> Option<Self> {
         let mut rest = self.clone();
         match rest.terms.remove(&symbol) {
@@ -72,17 +73,17 @@ impl Affine {
     }
 }
 
-/// Sums that are to be 0, and sums that are to be at least 0.
+/// Affine forms that must be 0, and affine forms that must be at least 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     pub(super) zero: Vec<Affine>,
     pub(super) at_least_zero: Vec<Affine>,
-    /// Whether something did not fit: nothing is known of the system then.
+    /// Whether an overflow occurred. The system is then meaningless.
     pub(super) is_unknown: bool,
 }
 
 impl System {
-    /// Demands a = b.
+    /// Adds the equation a = b.
     pub(super) fn equal(&mut self, a: &Affine, b: &Affine) {
         match a.minus(b) {
             Some(difference) => self.zero.push(difference),
@@ -90,7 +91,7 @@ impl System {
         }
     }
 
-    /// Demands a ≥ 0.
+    /// Adds the inequality a ≥ 0.
     pub(super) fn at_least_zero(&mut self, a: Option<Affine>) {
         match a {
             Some(a) => self.at_least_zero.push(a),

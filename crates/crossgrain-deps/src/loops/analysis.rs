@@ -1,4 +1,5 @@
-//! What is known of a program: its dependences, what each of its loops needs to be parallel, and whether that is true of a run.
+//! The results for a program: its dependences, the treatment that makes each loop parallel, and a check of
+//! both by runs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -14,37 +15,37 @@ use super::verdict::{Judged, Treatment, judge};
 use super::walk::walk;
 use crate::Kind;
 
-/// Rows that the exact test may look at for one program: some seconds.
+/// Budget of the exact test for one program, in rows: some seconds.
 const ROWS: u64 = 20_000_000;
-/// Most steps of one run.
+/// Maximum number of steps in one run.
 const STEPS: u64 = 1 << 23;
-/// Most steps of all runs that are compared.
+/// Maximum number of steps in all runs of one comparison.
 const ALL_STEPS: u64 = 1 << 25;
 
 impl Program {
-    /// Reads a program.
+    /// Parses a program.
     ///
     /// # Errors
-    /// If it is none, with the place.
+    /// If the text is not a program. The fault gives the place.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         parse(text)
     }
 
-    /// Runs it one iteration after another.
+    /// Runs the program serially.
     ///
     /// # Errors
-    /// If a subscript is outside its array, a number does not fit, or it takes too many steps.
+    /// If a subscript is out of range, a number overflows, or the run takes too many steps.
     pub fn run(&self, memory: &mut Memory) -> Result<(), Fault> {
         run(self, &HashMap::new(), 0, memory, &mut STEPS.clone())
     }
 }
 
-/// A place where a variable is read or written.
+/// The place of a read or write in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Where.
+    /// Line and column.
     pub at: At,
-    /// As in the text, without blanks.
+    /// The reference as in the text, without blanks.
     pub text: String,
 }
 
@@ -54,28 +55,30 @@ impl fmt::Display for Site {
     }
 }
 
-/// A dependence of one access on another.
+/// A dependence between two accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependence {
     /// Flow, anti or output.
     pub kind: Kind,
     /// The variable.
     pub variable: String,
-    /// What comes first.
+    /// The earlier access.
     pub source: Site,
-    /// What comes after it.
+    /// The later access.
     pub sink: Site,
-    /// For each loop around both, outermost first.
+    /// For each loop that contains both accesses, outermost first.
     pub directions: Vec<Direction>,
-    /// Likewise, in iterations.
+    /// For the same loops, in iterations.
     pub distances: Vec<Distance>,
-    /// The loop that carries it, by its number in [`Analysis::loops`]; none if it is within one iteration of all loops.
+    /// The loop that carries the dependence, as an index into [`Analysis::loops`]. `None` if the dependence
+    /// lies within one iteration of all loops.
     pub carrier: Option<usize>,
-    /// Whether it is certain. Otherwise it could not be ruled out within the limits of the exact test.
+    /// Whether the dependence is certain. If not, the exact test reached its limit before it could exclude
+    /// it.
     pub is_certain: bool,
 }
 
-/// `(1, -1)`; several distances are `1..5`, and `1..` has no end.
+/// Formats distances as `(1, -1)`. Several distances are `1..5`, and `1..` is unbounded.
 fn vector(distances: &[Distance]) -> String {
     let end = |end: Option<i64>| end.map(|end| end.to_string()).unwrap_or_default();
     let one = |distance: &Distance| match distance.only() {
@@ -86,12 +89,12 @@ fn vector(distances: &[Distance]) -> String {
 }
 
 impl Dependence {
-    /// The distances, as in `(1, 0..)`.
+    /// The distances, for example `(1, 0..)`.
     pub fn distance_vector(&self) -> String {
         vector(&self.distances)
     }
 
-    /// The directions, as in `(<, =)`.
+    /// The directions, for example `(<, =)`.
     pub fn direction_vector(&self) -> String {
         let signs: Vec<_> = self.directions.iter().map(|direction| direction.sign()).collect();
         format!("({})", signs.join(", "))
@@ -111,40 +114,42 @@ impl fmt::Display for Dependence {
     }
 }
 
-/// A loop, and what it needs to be parallel.
+/// A loop and the treatment that makes it parallel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looped {
     /// The name of its counter.
     pub counter: String,
-    /// Where it begins.
+    /// The place of its head.
     pub at: At,
-    /// The loops around it, outermost first, by their numbers.
+    /// The loops that contain it, outermost first, as indices.
     pub around: Vec<usize>,
-    /// Dependences that make it serial, by their numbers; none if it is parallel.
+    /// The dependences that make it serial, as indices. Empty if it is parallel.
     pub hindrances: Vec<usize>,
-    /// Variables that would be private if they were `local`: the last iteration may not write all that iterations before it wrote.
+    /// Variables that could be private if they were `local`. The last iteration may not write everything
+    /// that earlier iterations wrote.
     pub live: Vec<String>,
-    /// Variables of which every iteration has its own: the counters of this loop and of those in it, and then others.
+    /// Variables that are private to each iteration: the counters of this loop and of loops in it, then
+    /// others.
     pub private: Vec<String>,
-    /// Variables that have a closed form, and by how much an iteration changes them.
+    /// Variables with a closed form, and their change per iteration.
     pub inductions: Vec<(String, i64)>,
-    /// Variables that iterations combine something with, by operations that may be done in any order.
+    /// Variables that iterations combine with values, by operations that may be reordered.
     pub reductions: Vec<(String, Op)>,
-    /// Arrays of which a copy is made before the loop, and what is read from it.
+    /// Arrays that are copied before the loop, and the reads that use the copy.
     pub copied: Vec<(String, Vec<Site>)>,
-    /// What the last iteration alone writes.
+    /// Writes that only the last iteration performs.
     pub last_only: Vec<Site>,
-    /// Whether the last iteration runs by itself, after all others.
+    /// Whether the last iteration runs separately, after all others.
     pub peels: bool,
 }
 
 impl Looped {
-    /// Whether its iterations may run in any order, with what is said here done.
+    /// Whether its iterations may run in any order, after the treatment described here.
     pub fn is_parallel(&self) -> bool {
         self.hindrances.is_empty()
     }
 
-    /// What has to be done, in words; none if nothing has.
+    /// The treatment in words. Empty if the loop needs none.
     pub fn steps(&self) -> Vec<String> {
         let mut steps = Vec::new();
         for (name, step) in &self.inductions {
@@ -171,14 +176,14 @@ impl Looped {
     }
 }
 
-/// What is known of a program.
+/// The analysis of a program.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// All dependences.
     pub dependences: Vec<Dependence>,
-    /// All loops, in the order of the text.
+    /// All loops, in text order.
     pub loops: Vec<Looped>,
-    /// How the pairs of accesses were decided.
+    /// Statistics of the tests that decided the pairs of accesses.
     pub decided: Decided,
     program: Program,
     treatments: Vec<Option<Treatment>>,
@@ -188,7 +193,7 @@ impl Analysis {
     /// Analyses a program.
     ///
     /// # Errors
-    /// If a subscript or a bound is not affine, with the place.
+    /// If a subscript or a bound is not affine. The fault gives the place.
     pub fn of(program: &Program) -> Result<Self, Fault> {
         let mut budget = Budget { rows: ROWS };
         let walk = walk(program, &mut budget)?;
@@ -221,20 +226,20 @@ impl Analysis {
         })
     }
 
-    /// What the loop carries: dependences between its iterations.
+    /// The dependences that a loop carries, between its iterations.
     pub fn carried(&self, number: usize) -> impl Iterator<Item = &Dependence> {
         self.dependences.iter().filter(move |dependence| dependence.carrier == Some(number))
     }
 
-    /// The loops that the parallel program runs in parallel: those that may be, and are in none that is.
+    /// The loops that the parallel program runs in parallel: the outermost parallel ones.
     pub fn chosen(&self) -> BTreeSet<usize> {
         let may = |number: &usize| self.treatments[*number].is_some();
         let is_outermost = |number: &usize| !self.loops[*number].around.iter().any(may);
         (0..self.loops.len()).filter(may).filter(is_outermost).collect()
     }
 
-    /// Runs the program with the iterations of these loops in an order that the seed decides, as a parallel machine might; those that are serial
-    /// run as they are.
+    /// Runs the program with the iterations of these loops in a random order that `seed` determines, as a
+    /// parallel machine might. Serial loops in the set run in order.
     ///
     /// # Errors
     /// As [`Program::run`].
@@ -242,14 +247,15 @@ impl Analysis {
         run(&self.program, &self.treated(loops), seed, memory, &mut STEPS.clone())
     }
 
-    /// What is to be done for those of these loops that are parallel.
+    /// The treatments of those of these loops that are parallel.
     fn treated(&self, loops: &BTreeSet<usize>) -> HashMap<usize, &Treatment> {
         let treated =
             loops.iter().filter_map(|&number| Some((number, self.treatments.get(number)?.as_ref()?)));
         treated.collect()
     }
 
-    /// Whether the [chosen](Self::chosen) loops in some random orders, and each parallel loop by itself, leave what the serial program leaves.
+    /// Compares runs with the serial program. The [chosen](Self::chosen) loops run in some random orders,
+    /// and each parallel loop also runs separately. Returns whether all results agree.
     ///
     /// # Errors
     /// As [`Program::run`].
@@ -277,13 +283,14 @@ impl Analysis {
         Ok(true)
     }
 
-    /// The serial and the parallel program written out, with a `main` that compares them and prints the [digest](Memory::digest) of what they leave.
+    /// The program as source text, in a serial and a parallel version. Its `main` compares the two and
+    /// prints the [digest](Memory::digest) of their results.
     pub fn emit(&self, language: Language) -> String {
         emit::emit(&self.program, &self.treated(&self.chosen()), language)
     }
 }
 
-/// All references by their numbers.
+/// All references, by number.
 fn references(program: &Program) -> HashMap<usize, &Reference> {
     let all =
         program.statements.iter().flat_map(|statement| [statement.reads(), vec![&statement.target]].concat());

@@ -1,8 +1,15 @@
-//! Whether what is read was written before in the same iteration, and whether the last iteration writes what any did.
+//! Proofs that a read finds a value written in the same iteration, and that the last iteration writes
+//! everything that any iteration writes.
 //!
-//! Both ask whether a set of accesses is *covered*: for each there is a write of the same element within certain iterations. The writes are taken
-//! one after another. The loops around a write and not around the access are solved for from the subscripts, or take their first iteration; what the write's
-//! bounds then leave out goes to the next write. What is left by the last is not covered. A proof may be missed, but what is found holds.
+//! Both ask whether a set of accesses is *covered*: for each access, some write reaches the same element
+//! within certain iterations. The proof takes the writes one after another:
+//!
+//! 1. Loops that contain the write but not the access get their counters from the subscripts' equations, or
+//!    otherwise their first iteration.
+//! 2. The part of the set outside the write's bounds goes to the next write.
+//! 3. If the last write leaves a nonempty rest, the set is not covered.
+//!
+//! The test may miss a proof, but every proof that it finds is valid.
 
 use super::affine::{Affine, Symbol, System};
 use super::dependence::{common, in_sink};
@@ -10,17 +17,17 @@ use super::program::Program;
 use super::solve::{Answer, Budget, solve};
 use super::walk::{Access, Case, Walk, of_params};
 
-/// Most systems that one question may come to.
+/// Maximum number of systems per question.
 const SYSTEMS: usize = 2000;
 
-/// What questions are asked of.
+/// The program to which questions refer.
 pub(super) struct Covering<'a> {
     pub(super) program: &'a Program,
     pub(super) walk: &'a Walk,
     pub(super) budget: &'a mut Budget,
 }
 
-/// What has to hold for a write to reach the element: sums that are 0, and sums that are at least 0.
+/// Conditions for a write to reach an element: sums that must be 0, and sums that must be at least 0.
 #[derive(Default)]
 struct Reach {
     zero: Vec<Affine>,
@@ -28,7 +35,7 @@ struct Reach {
 }
 
 impl Covering<'_> {
-    /// Whether every read of an access finds what the same iteration of a loop wrote.
+    /// Whether every read of an access finds a value that the same iteration of a loop wrote.
     pub(super) fn is_written_before(&mut self, number: usize, read: &Access) -> bool {
         let depth = self.program.loops[number].around.len() + 1;
         let is_before = |write: &&Access| {
@@ -51,7 +58,7 @@ impl Covering<'_> {
         })
     }
 
-    /// Whether each element that a write reaches in any iteration of a loop, the last one reaches too.
+    /// Whether the last iteration writes every element that this access writes in any iteration of a loop.
     pub(super) fn is_written_last(&mut self, number: usize, written: &Access) -> bool {
         let Some(last) = self.walk.extents[number].last.clone() else { return false };
         let depth = self.program.loops[number].around.len() + 1;
@@ -78,8 +85,8 @@ impl Covering<'_> {
         domain
     }
 
-    /// What has to hold for a write to reach the element with these subscripts, when its outermost loops are in the same iteration,
-    /// and one perhaps in a given one.
+    /// The conditions for a write to reach the element with these subscripts. The `same` outermost loops
+    /// are in the same iteration, and `given` may fix the iteration of one loop.
     fn reach(
         &self,
         (write, case): (&Access, &Case),
@@ -116,7 +123,8 @@ impl Covering<'_> {
         (!own.iter().any(|&symbol| reach.names(symbol))).then_some(reach)
     }
 
-    /// Whether every point is reached, where all of the first hold or else by the others.
+    /// Whether every point of the domain is reached: by the first reach where its conditions hold, and
+    /// otherwise by the others.
     fn is_covered(&mut self, domain: System, reaches: &[Reach], left: &mut usize) -> bool {
         if *left == 0 {
             return false;
@@ -154,7 +162,7 @@ impl Reach {
         self.zero.iter().chain(&self.at_least_zero).any(|sum| sum.coefficient(symbol) != 0)
     }
 
-    /// One of these symbols that an equation gives, with its value.
+    /// A symbol from this list that an equation determines, with its value.
     fn solved(&self, symbols: &[Symbol]) -> Option<(Symbol, Affine)> {
         let given = |sum: &Affine| {
             let symbol = *symbols.iter().find(|&&symbol| sum.coefficient(symbol).abs() == 1)?;
@@ -165,7 +173,7 @@ impl Reach {
         self.zero.iter().find_map(given)
     }
 
-    /// Puts a value in the place of a symbol.
+    /// Substitutes a value for a symbol.
     fn put(&mut self, symbol: Symbol, value: &Affine) -> Option<()> {
         for sum in self.zero.iter_mut().chain(&mut self.at_least_zero) {
             *sum = sum.with(symbol, value)?;

@@ -1,12 +1,20 @@
-//! Dependences between the iterations of loops: which statement waits for which, how many iterations apart.
+//! Dependences between iterations of loops: which access must come before which, and how many iterations
+//! apart.
 //!
-//! Two accesses to one element depend on each other where at least one of them writes. The source comes first. For each loop
-//! around both, the *distance* is how far the counter moves from the source to the sink, along the step; where the step is not 1 or -1, how many
-//! iterations. The *direction* is its sign: `<` where the sink is in a later iteration, `=` in the same, `>` in an earlier one. The outermost loop whose
-//! direction is not `=`, which is then `<`, *carries* the dependence; if there is none it is loop-independent. Terms are those of Wolfe, "High
-//! Performance Compilers for Parallel Computing" (1996).
+//! Two accesses to the same element depend on each other if at least one of them writes. The *source* comes
+//! first, the *sink* second. For each loop that contains both:
 //!
-//! Every pair is put to the GCD test and to Banerjee's inequalities first; what these leave is decided exactly.
+//! * The *distance* is the change of the counter from source to sink, along the step. If the step is not 1
+//!   or -1, the distance counts iterations.
+//! * The *direction* is the sign of the distance: `<` if the sink is in a later iteration, `=` in the same,
+//!   `>` in an earlier one.
+//!
+//! The outermost loop whose direction is not `=` *carries* the dependence; its direction is `<`. Without
+//! such a loop the dependence is loop-independent. Terms follow Wolfe, "High Performance Compilers for
+//! Parallel Computing" (1996).
+//!
+//! Each pair of accesses goes through the GCD test and Banerjee's inequalities first. The exact test
+//! decides the remaining pairs.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +26,19 @@ use super::source::Fault;
 use super::walk::{Access, Case, Walk, of_params};
 use crate::Kind;
 
-/// Most dependences.
+/// Maximum number of dependences.
 const DEPENDENCES: usize = 20_000;
-/// Distances from here on are taken for unbounded.
+/// Distances of at least this size are treated as unbounded.
 const FAR: i64 = 1 << 31;
 
-/// Whether the sink is in a later iteration of a loop, in the same, or in an earlier one.
+/// Whether the sink is in a later, the same, or an earlier iteration of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// `<`: in a later one.
+    /// `<`: a later iteration.
     Later,
-    /// `=`: in the same.
+    /// `=`: the same iteration.
     Same,
-    /// `>`: in an earlier one, of an inner loop.
+    /// `>`: an earlier iteration of an inner loop.
     Earlier,
 }
 
@@ -45,65 +53,65 @@ impl Direction {
     }
 }
 
-/// The distances that occur: from the least to the most, `None` where there is no such.
+/// The range of distances that occur. `None` means unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// The least.
+    /// The minimum.
     pub least: Option<i64>,
-    /// The most.
+    /// The maximum.
     pub most: Option<i64>,
 }
 
 impl Distance {
-    /// No iteration.
+    /// The distance within one iteration.
     const ZERO: Self = Self { least: Some(0), most: Some(0) };
 
-    /// The distance, if there is but one.
+    /// The distance, if only one occurs.
     pub fn only(self) -> Option<i64> {
         self.least.filter(|_| self.least == self.most)
     }
 
-    /// What covers both.
+    /// The smallest range that contains both.
     fn or(self, other: Self) -> Self {
         let both = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| Some(of(a?, b?));
         Self { least: both(self.least, other.least, i64::min), most: both(self.most, other.most, i64::max) }
     }
 }
 
-/// A dependence between two accesses, by their numbers in the walk.
+/// A dependence between two accesses, as indices into the accesses.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) kind: Kind,
     pub(super) source: usize,
     pub(super) sink: usize,
-    /// For each loop around both, outermost first.
+    /// For each loop that contains both accesses, outermost first.
     pub(super) directions: Vec<Direction>,
     pub(super) distances: Vec<Distance>,
-    /// The loop that carries it; none if it is loop-independent.
+    /// The loop that carries it, or `None` if it is loop-independent.
     pub(super) carrier: Option<usize>,
-    /// Whether it is certain, or only could not be ruled out.
+    /// Whether it is certain. If not, the exact test reached its limit.
     pub(super) is_certain: bool,
 }
 
-/// How pairs of accesses were decided.
+/// Statistics of the tests that decided the pairs of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// Pairs of accesses to one variable, at least one a write.
+    /// Pairs of accesses to one variable, at least one of them a write.
     pub pairs: usize,
-    /// Independent by the GCD test.
+    /// Pairs that the GCD test excluded.
     pub by_gcd: usize,
-    /// Independent by Banerjee's inequalities.
+    /// Pairs that Banerjee's inequalities excluded.
     pub by_banerjee: usize,
-    /// Decided by the exact test.
+    /// Pairs that the exact test decided.
     pub exactly: usize,
-    /// Not decided: taken to depend.
+    /// Undecided pairs, which count as dependent.
     pub unknown: usize,
 }
 
-/// All dependences of a program.
+/// Finds all dependences of a program.
 ///
 /// # Errors
-/// If there are too many, or it takes too long.
+/// If there are too many, or the search takes too long.
 pub(super) fn dependences(
     program: &Program,
     walk: &Walk,
@@ -132,7 +140,7 @@ struct Search<'a> {
     decided: Decided,
 }
 
-/// A question about two accesses: a system, and the distances over the loops around both.
+/// A question about two accesses: a system, and the distances over the loops that contain both.
 struct Question {
     system: System,
     distances: Vec<Option<Affine>>,
@@ -140,7 +148,7 @@ struct Question {
     is_certain: bool,
 }
 
-/// Directions, with the distances that go with them.
+/// Direction vectors, each with its distances and its certainty.
 type Vectors = BTreeMap<Vec<Direction>, (Vec<Distance>, bool)>;
 
 impl Search<'_> {
@@ -182,7 +190,7 @@ impl Search<'_> {
         }
     }
 
-    /// Both accesses in iterations of their own, to the same element.
+    /// The system for both accesses, each in its own iteration, with equal elements.
     fn question(&self, a: &Access, b: &Access, (from, to): (&Case, &Case), common: usize) -> Question {
         let sink = |symbol: Symbol| in_sink(self.program, symbol);
         let mut system = of_params(self.program);
@@ -202,7 +210,8 @@ impl Search<'_> {
         Question { system, distances, directions: Vec::new(), is_certain: true }
     }
 
-    /// All directions, from the outermost loop inwards. As long as all are `=`, the next is not `>`, for then the sink would come first.
+    /// Tries all directions, from the outermost loop inwards. While all outer directions are `=`, the next
+    /// one cannot be `>`, because the sink would then come first.
     fn vectors(&mut self, question: Question, comes_after: bool, vectors: &mut Vectors) {
         let level = question.directions.len();
         let all_same = question.directions.iter().all(|&direction| direction == Direction::Same);
@@ -267,7 +276,7 @@ impl Search<'_> {
             .or_insert(new);
     }
 
-    /// The least and the most of a sum that is at least 1.
+    /// The minimum and maximum of a sum that is at least 1.
     fn range(&mut self, system: &System, sum: &Affine) -> Distance {
         let mut may = |least: Option<i64>, most: Option<i64>| {
             let mut system = system.clone();
@@ -290,7 +299,8 @@ impl Search<'_> {
     }
 }
 
-/// The first number from `from` on for which something holds that holds for all from there on, if it is below [`FAR`].
+/// The smallest number, from `from`, for which a monotone condition holds: once true, it stays true. `None`
+/// if the number would exceed [`FAR`].
 fn first(from: i64, mut holds: impl FnMut(i64) -> bool) -> Option<i64> {
     let (mut below, mut at) = (from - 1, from);
     while !holds(at) {
@@ -306,12 +316,12 @@ fn first(from: i64, mut holds: impl FnMut(i64) -> bool) -> Option<i64> {
     Some(at)
 }
 
-/// The loops around both.
+/// The loops that contain both accesses.
 pub(super) fn common(a: &Access, b: &Access) -> Vec<usize> {
     a.loops.iter().zip(&b.loops).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
 }
 
-/// A symbol as it is in the iteration of the sink: parameters are the same there.
+/// The symbol for the sink's iteration. Parameters are the same symbol there.
 pub(super) fn in_sink(program: &Program, symbol: Symbol) -> Symbol {
     if symbol < program.variables.len() { symbol } else { symbol + program.loops.len() }
 }

@@ -1,4 +1,4 @@
-//! Data dependences of your own loops, written in a small language.
+//! Data-dependence analysis of loops that you write in a small language.
 //!
 //! ```
 //! use crossgrain_deps::loops::{Analysis, Program};
@@ -22,28 +22,30 @@
 //!
 //! # The language
 //!
-//! A line is a declaration, the head of a loop, `end`, or a statement; `#` begins a comment. After a comma or an opening brace a line goes on.
+//! Each line is a declaration, the head of a loop, `end`, or a statement. `#` starts a comment. A line
+//! continues after a comma or an opening brace.
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `const n = 100` | a number |
-//! | `param n >= 1 = 100` | a number that the analysis does not know; but for the least if that is given; loops are run with the last |
-//! | `int p = 0` | a number that statements change, such as a pointer |
-//! | `word t` | a word of 32 bits |
-//! | `array a[n], b[0..n][4]` | words by subscripts: from 0, or from and to |
-//! | `table s[4] = {1, 2, 3, 4}` | constant words; subscripts may be anything |
-//! | `local word t` | the same, whose value after the loops matters to nobody; also `int` and `array` |
-//! | `for i = 0 to n - 1 step 2` | a loop up to its `end`; a bound may be `min(…)` or `max(…)` of several |
+//! | `param n >= 1 = 100` | a number unknown to the analysis, except for an optional lower bound; runs use the last number |
+//! | `int p = 0` | a number that statements change, for example a pointer |
+//! | `word t` | a 32-bit word |
+//! | `array a[n], b[0..n][4]` | an array of words; subscripts start from 0, or have a first and a last value |
+//! | `table s[4] = {1, 2, 3, 4}` | constant words; their subscripts need not be affine |
+//! | `local word t` | a word whose value after the loops is unused; also `int` and `array` |
+//! | `for i = 0 to n - 1 step 2` | a loop that ends with `end`; a bound may be `min(…)` or `max(…)` of several |
 //! | `a[2*i + 1] = rotl(t, 8) ^ a[i]` | a statement; also `+=`, `-=`, `*=`, `^=`, `&=`, `\|=`, `<<=`, `>>=` |
 //!
-//! Words are computed modulo 2³² with `+ - * ^ & | ~ << >>` and `rotl`; shifts are by a number. Subscripts of arrays are affine: sums of counters, parameters, numbers
-//! with constant factors, and `int` variables that every iteration changes by the same amount; or one entry of a table at such subscripts.
-//! Bounds are affine in counters and parameters.
+//! Word arithmetic is modulo 2³², with `+ - * ^ & | ~ << >>` and `rotl`. Shift counts are numbers.
+//! Subscripts of arrays are affine: sums of counters, parameters and numbers with constant factors, and of
+//! `int` variables that every iteration changes by the same amount. A subscript may also be one table entry
+//! at affine subscripts. Bounds are affine in counters and parameters.
 //!
-//! # What is bounded
+//! # Limits
 //!
-//! Texts, nests, arrays, the exact test and runs all have limits, so every input ends in moderate time. What the exact test cannot decide
-//! within its limit counts as a dependence, and says so.
+//! Texts, nests, arrays, the exact test and runs are limited, so every input finishes in moderate time. If
+//! the exact test reaches its limit, it reports a dependence and marks it as unknown.
 
 mod affine;
 mod analysis;

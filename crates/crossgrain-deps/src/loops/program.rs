@@ -1,24 +1,24 @@
-//! A program: its variables, its loops and its statements, all numbered in the order of the text.
+//! The program as data: variables, loops and statements, all numbered in text order.
 
 use super::source::At;
 
-/// Deepest nest of loops.
+/// Maximum depth of nested loops.
 pub const DEPTH: usize = 6;
 
-/// What a name means.
+/// The kind of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A number that the analysis does not know: at least this, and this one where the loops are run.
+    /// A number unknown to the analysis, with an optional lower bound. Runs use `run`.
     Param { at_least: Option<i64>, run: i64 },
     /// The counter of a loop.
     Counter,
-    /// A number that statements change, with its first value: a pointer, for example.
+    /// A number that statements change, for example a pointer, with its initial value.
     Int(i64),
-    /// A word of 32 bits.
+    /// A 32-bit word.
     Word,
-    /// Words by subscripts from and to these, both included.
+    /// An array of words, with the first and last value of each subscript.
     Array(Vec<(i64, i64)>),
-    /// The same, constant.
+    /// A constant array of words.
     Table(Vec<(i64, i64)>, Vec<u32>),
 }
 
@@ -27,12 +27,12 @@ pub(super) enum Kind {
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) kind: Kind,
-    /// Whether what it holds after the loops matters to nobody.
+    /// Whether the value after the loops is unused.
     pub(super) is_local: bool,
 }
 
 impl Variable {
-    /// The extents of an array or a table; none for a scalar.
+    /// The subscript ranges of an array or a table. Empty for a scalar.
     pub(super) fn dims(&self) -> &[(i64, i64)] {
         match &self.kind {
             Kind::Array(dims) | Kind::Table(dims, _) => dims,
@@ -40,12 +40,12 @@ impl Variable {
         }
     }
 
-    /// How many values it holds.
+    /// Number of values that it holds.
     pub(super) fn cells(&self) -> usize {
         self.dims().iter().map(|(from, to)| (to - from + 1) as usize).product()
     }
 
-    /// Whether it holds a number rather than words.
+    /// Whether it holds a number instead of words.
     pub(super) const fn is_int(&self) -> bool {
         matches!(self.kind, Kind::Param { .. } | Kind::Counter | Kind::Int(_))
     }
@@ -54,28 +54,28 @@ impl Variable {
 /// An operation on two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
-    /// The sum.
+    /// Sum.
     Add,
-    /// The difference.
+    /// Difference.
     Subtract,
-    /// The product.
+    /// Product.
     Multiply,
-    /// The exclusive or.
+    /// Exclusive or.
     Xor,
-    /// Bits that are in both.
+    /// Bitwise and.
     And,
-    /// Bits that are in either.
+    /// Bitwise or.
     Or,
-    /// Towards the high end, by a number from 0 to 31.
+    /// Shift left by 0 to 31 bits.
     ShiftLeft,
-    /// Towards the low end, likewise.
+    /// Shift right by 0 to 31 bits.
     ShiftRight,
-    /// Towards the high end and around, likewise.
+    /// Rotate left by 0 to 31 bits.
     RotateLeft,
 }
 
 impl Op {
-    /// The sign in a program.
+    /// The operator in a program's text.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -90,34 +90,34 @@ impl Op {
         }
     }
 
-    /// Whether numbers that are no words have it.
+    /// Whether the operation exists for numbers as well as words.
     pub(super) const fn is_of_ints(self) -> bool {
         matches!(self, Self::Add | Self::Subtract | Self::Multiply)
     }
 
-    /// Whether steps `x = x op …` come to the same in every order.
+    /// Whether statements `x = x op …` give the same result in any order.
     pub(super) const fn is_of_reductions(self) -> bool {
         !matches!(self, Self::ShiftLeft | Self::ShiftRight | Self::RotateLeft)
     }
 }
 
-/// A read or a write of a variable.
+/// A read or write of a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
-    /// Its number: references are numbered in the order in which they take place.
+    /// Its number, in the order of execution.
     pub(super) number: usize,
     pub(super) variable: usize,
     pub(super) subscripts: Vec<Expr>,
     pub(super) at: At,
-    /// As in the text, without blanks.
+    /// The reference as in the text, without blanks.
     pub(super) text: String,
 }
 
-/// A value.
+/// An expression.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(i64),
-    /// A parameter or the counter of a loop.
+    /// A parameter or a loop counter.
     Symbol(usize),
     Read(Reference),
     Negative(Box<Expr>),
@@ -130,11 +130,11 @@ pub(super) enum Expr {
 pub(super) struct Statement {
     pub(super) target: Reference,
     pub(super) value: Expr,
-    /// How many operations it takes, or a little more.
+    /// An upper bound on its number of operations.
     pub(super) cost: usize,
 }
 
-/// `for counter = from to to step step`: with several bounds, the tightest holds.
+/// `for counter = from to to step step`. If several bounds are given, the tightest applies.
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub(super) counter: usize,
@@ -142,7 +142,7 @@ pub(super) struct Loop {
     pub(super) to: Vec<Expr>,
     pub(super) step: i64,
     pub(super) at: At,
-    /// The loops around it, outermost first.
+    /// The loops that contain it, outermost first.
     pub(super) around: Vec<usize>,
     pub(super) body: Vec<Node>,
 }
@@ -154,19 +154,19 @@ pub(super) enum Node {
     Statement(usize),
 }
 
-/// A program in the language of loops: see [`loops`](super).
+/// A program in the language of [`loops`](super).
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub(super) variables: Vec<Variable>,
     pub(super) loops: Vec<Loop>,
     pub(super) statements: Vec<Statement>,
     pub(super) body: Vec<Node>,
-    /// The number of references.
+    /// Number of references.
     pub(super) references: usize,
 }
 
 impl Expr {
-    /// Whether it is a number rather than a word of 32 bits.
+    /// Whether it is a number instead of a 32-bit word.
     pub(super) fn is_int(&self, program: &Program) -> bool {
         match self {
             Self::Number(_) | Self::Symbol(_) => true,
@@ -177,7 +177,7 @@ impl Expr {
         }
     }
 
-    /// Everything that it reads, in order: subscripts before what they are subscripts of.
+    /// All reads of this expression in order. Reads in subscripts come before the read that they index.
     pub(super) fn reads<'a>(&'a self, found: &mut Vec<&'a Reference>) {
         match self {
             Self::Number(_) | Self::Symbol(_) => {}
@@ -195,7 +195,7 @@ impl Expr {
 }
 
 impl Statement {
-    /// Everything that it reads.
+    /// All reads of this statement.
     pub(super) fn reads(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.value.reads(&mut found);
@@ -210,7 +210,7 @@ impl Program {
         &self.variables[variable].name
     }
 
-    /// The statements of a loop, and of the loops in it.
+    /// The statements of a loop, including those in inner loops.
     pub(super) fn statements_in(&self, number: usize) -> Vec<usize> {
         let mut found = Vec::new();
         self.gather(&self.loops[number].body, &mut found);

@@ -1,13 +1,14 @@
-//! Two quick tests that exclude many dependences: that of the greatest common divisor, and Banerjee's inequalities.
+//! Two quick tests that exclude many dependences: the GCD test and Banerjee's inequalities.
 //!
-//! Both look at one equation at a time (Banerjee, "Dependence Analysis for Supercomputing", 1988), so they may fail to exclude what the exact
-//! test excludes, but not the other way round.
+//! Both consider one equation at a time (Banerjee, "Dependence Analysis for Supercomputing", 1988). They
+//! are conservative: every pair that they exclude, the exact test excludes as well.
 
 use std::collections::HashMap;
 
 use super::affine::{Affine, Symbol, System};
 
-/// Whether an equation has no whole solution because its coefficients have a divisor that its constant has not.
+/// Whether an equation has no integer solution because the GCD of its coefficients does not divide its
+/// constant.
 pub(super) fn gcd_excludes(system: &System) -> bool {
     system.zero.iter().any(|sum| {
         let gcd = sum.terms.values().fold(0_u64, |gcd, factor| greatest_common(gcd, factor.unsigned_abs()));
@@ -18,7 +19,8 @@ pub(super) fn gcd_excludes(system: &System) -> bool {
     })
 }
 
-/// Whether an equation has no solution because its sum cannot be 0 within bounds of its symbols that are numbers.
+/// Whether an equation has no solution because its sum cannot be 0 within the constant bounds of its
+/// symbols.
 pub(super) fn banerjee_excludes(system: &System) -> bool {
     let mut bounds: HashMap<Symbol, (Option<i64>, Option<i64>)> = HashMap::new();
     for sum in &system.at_least_zero {

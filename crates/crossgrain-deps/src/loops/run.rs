@@ -1,7 +1,8 @@
-//! Runs a program: as it is written, or with the iterations of loops that are called parallel in random order.
+//! Runs a program: serially, or with the iterations of parallel loops in random order.
 //!
-//! The random order takes the analysis at its word. Private variables hold rubbish when an iteration begins, numbers come from their
-//! closed form, what is overwritten is read from a copy. An analysis that allows too much gives another result there.
+//! The random order relies on the analysis. Private variables hold random values at the start of an
+//! iteration, induction variables get their closed form, and reads of overwritten elements use a copy. If
+//! the analysis allows too much, the result differs from the serial one.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,17 +11,17 @@ use super::program::{Expr, Kind, Node, Op, Program, Reference};
 use super::source::{At, Fault, quoted};
 use super::verdict::Treatment;
 
-/// What the variables of a program hold.
+/// The values of a program's variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// By variable: words, none for numbers.
+    /// For each variable, its words. Empty for numbers.
     pub(super) words: Vec<Vec<u32>>,
-    /// By variable: numbers, 0 for words.
+    /// For each variable, its number. 0 for words.
     pub(super) ints: Vec<i64>,
 }
 
 impl Memory {
-    /// Before the loops: numbers as declared, words that look like nothing in particular.
+    /// The state before the loops. Numbers have their declared values, and words are pseudorandom.
     pub fn new(program: &Program) -> Self {
         let words = |variable: &super::program::Variable| match &variable.kind {
             Kind::Table(_, values) => values.clone(),
@@ -38,14 +39,14 @@ impl Memory {
         }
     }
 
-    /// The words of an array or of a variable, rows one after another; none if there is none of this name.
+    /// The words of an array or word variable, in row-major order. `None` if no such variable exists.
     pub fn words_mut(&mut self, program: &Program, name: &str) -> Option<&mut [u32]> {
         let is = |variable: &super::program::Variable| variable.name == name && !variable.is_int();
         let number = program.variables.iter().position(is)?;
         Some(&mut self.words[number])
     }
 
-    /// A sum over all that matters after the loops: the same in the programs that are written out.
+    /// A digest of all variables that are used after the loops. Emitted programs compute the same digest.
     pub fn digest(&self, program: &Program) -> u64 {
         let mut digest = Digest::default();
         for number in lasting(program) {
@@ -60,7 +61,7 @@ impl Memory {
         digest.0
     }
 
-    /// Whether all that matters after the loops is alike.
+    /// Whether all variables that are used after the loops are equal.
     pub(super) fn is_like(&self, other: &Self, program: &Program) -> bool {
         let alike = |number: usize| {
             self.ints[number] == other.ints[number] && self.words[number] == other.words[number]
@@ -69,7 +70,7 @@ impl Memory {
     }
 }
 
-/// The variables that matter after the loops.
+/// The variables that are used after the loops.
 fn lasting(program: &Program) -> impl Iterator<Item = usize> {
     let lasts = |variable: &super::program::Variable| {
         !variable.is_local && !matches!(variable.kind, Kind::Table(..) | Kind::Param { .. })
@@ -77,13 +78,13 @@ fn lasting(program: &Program) -> impl Iterator<Item = usize> {
     (0..program.variables.len()).filter(move |&number| lasts(&program.variables[number]))
 }
 
-/// What a cell of a variable holds at first.
+/// The initial value of a cell.
 fn painted(name: &str, cell: usize) -> u32 {
     let word = seed(name).wrapping_add((cell as u32).wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     word ^ word >> 15
 }
 
-/// What makes the first values of a variable differ from those of others.
+/// A seed that makes the initial values of variables differ.
 pub(super) fn seed(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |seed, byte| (seed ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -102,8 +103,8 @@ impl Digest {
     }
 }
 
-/// Runs a program. The loops with a treatment run in an order that the seed decides. At most so many operations and iterations
-/// are run, which come off `steps`.
+/// Runs a program. Loops with a treatment run in a random order that `seed` determines. Operations and
+/// iterations are deducted from `steps`; the run fails if it exceeds them.
 pub(super) fn run(
     program: &Program,
     treatments: &HashMap<usize, &Treatment>,
@@ -121,11 +122,11 @@ struct Runner<'a> {
     treatments: &'a HashMap<usize, &'a Treatment>,
     random: Random,
     memory: &'a mut Memory,
-    /// By the number of a read, the copy that it goes to.
+    /// For each read that uses a copy, the copy.
     copies: HashMap<usize, Rc<Vec<u32>>>,
-    /// Statements for last iterations, in those before.
+    /// Statements that only the last iteration executes, during earlier iterations.
     skipped: Vec<usize>,
-    /// How much may still be run.
+    /// The remaining steps.
     steps: &'a mut u64,
 }
 
@@ -152,7 +153,7 @@ impl Value {
     }
 }
 
-/// Bounds of a loop: its first counter, its step, and how many iterations there are.
+/// The first counter of a loop, its step, and its number of iterations.
 struct Trips {
     from: i64,
     step: i64,
@@ -171,7 +172,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Counts what takes time.
+    /// Deducts steps.
     fn step(&mut self, steps: usize, at: At) -> Result<(), Fault> {
         let left = self.steps.checked_sub(steps as u64);
         *self.steps = left.ok_or_else(|| Fault::new(at, "too many steps to run: make the loops shorter"))?;
@@ -191,7 +192,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Where an element lies.
+    /// The index of an element in its array.
     fn cell(&self, of: &Reference) -> Result<usize, Fault> {
         let mut cell = 0;
         for (subscript, &(from, to)) in of.subscripts.iter().zip(self.program.variables[of.variable].dims()) {
@@ -264,7 +265,7 @@ impl Runner<'_> {
         Ok(Trips { from, step: looped.step, count })
     }
 
-    /// A bound.
+    /// The value of a bound.
     fn known(&self, bound: &Expr) -> Option<i64> {
         match bound {
             Expr::Number(number) => Some(*number),
@@ -282,7 +283,7 @@ impl Runner<'_> {
         self.body(&looped.body)
     }
 
-    /// As a parallel machine might run it.
+    /// Runs a loop in random order, as a parallel machine might.
     fn scattered(&mut self, number: usize, trips: &Trips, treatment: &Treatment) -> Result<(), Fault> {
         let at = self.program.loops[number].at;
         let cells = |variables: &mut dyn Iterator<Item = usize>| {
@@ -359,7 +360,7 @@ fn of_words(op: Op, a: u32, b: u32) -> u32 {
     }
 }
 
-/// A small generator (Marsaglia's xorshift).
+/// A small pseudorandom generator (Marsaglia's xorshift).
 struct Random(u64);
 
 impl Random {
@@ -370,7 +371,7 @@ impl Random {
         self.0
     }
 
-    /// The numbers below this, in some order.
+    /// The numbers below `count`, in random order.
     fn order(&mut self, count: u64) -> Vec<u64> {
         let mut order: Vec<u64> = (0..count).collect();
         for last in (1..order.len()).rev() {

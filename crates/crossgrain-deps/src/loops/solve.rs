@@ -1,14 +1,23 @@
-//! Whether a system of equations and inequalities has a solution in whole numbers.
+//! Decides whether a system of equations and inequalities has an integer solution.
 //!
-//! Exact, after William Pugh, "The Omega test: a fast and practical integer programming algorithm for dependence
-//! analysis" (1991): equations are solved by changes of variables, then variables are eliminated from the inequalities
-//! by Fourier and Motzkin's method. Where that loses whole solutions, its real shadow answers no, its dark shadow answers yes, and between
-//! the two the few hyperplanes are tried on which a solution could lie.
-//! Holds: work is bounded by a [`Budget`]; where it, or 127 bits, do not suffice, the answer is [`Answer::Unknown`].
+//! The method is exact: William Pugh, "The Omega test: a fast and practical integer programming algorithm
+//! for dependence analysis" (1991).
+//!
+//! ```text
+//! solve each equation for one variable, after changes of variables, and substitute
+//! while inequalities remain:
+//!     eliminate a variable by the Fourier-Motzkin method, exactly if possible
+//!     otherwise: the real shadow has no solution  -> no
+//!                the dark shadow has a solution   -> yes
+//!                try the few hyperplanes on which the remaining solutions could lie
+//! ```
+//!
+//! A [`Budget`] limits the work. If the budget or 127 bits do not suffice, the answer is
+//! [`Answer::Unknown`].
 
 use super::affine::{Affine, Symbol, System};
 
-/// Whether there is a solution.
+/// Whether a solution exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     No,
@@ -16,18 +25,18 @@ pub(super) enum Answer {
     Unknown,
 }
 
-/// How many rows one question may look at.
+/// Budget for one question, in rows.
 const QUESTION: u64 = 200_000;
-/// Most inequalities at a time.
+/// Maximum number of inequalities at a time.
 const ROWS: usize = 600;
 
-/// How many rows may be looked at, in all.
+/// The total number of rows that may be examined.
 #[derive(Debug)]
 pub(super) struct Budget {
     pub(super) rows: u64,
 }
 
-/// Answers a question. What it takes comes off the budget.
+/// Answers a question, and deducts its cost from the budget.
 pub(super) fn solve(system: &System, budget: &mut Budget) -> Answer {
     if system.is_unknown {
         return Answer::Unknown;
@@ -39,17 +48,17 @@ pub(super) fn solve(system: &System, budget: &mut Budget) -> Answer {
     answer.unwrap_or(Answer::Unknown)
 }
 
-/// Coefficients, and then the constant.
+/// The coefficients, followed by the constant.
 type Row = Vec<i128>;
 
-/// A system with its symbols numbered from 0 on.
+/// A system whose symbols are numbered from 0.
 #[derive(Clone)]
 struct Rows {
     zero: Vec<Row>,
     at_least_zero: Vec<Row>,
 }
 
-/// How a variable may be eliminated.
+/// A variable to eliminate.
 struct Choice {
     variable: usize,
     is_exact: bool,
@@ -77,7 +86,7 @@ impl Rows {
         }
     }
 
-    /// `None` where the budget or the numbers do not suffice.
+    /// `None` if the budget or the integer range does not suffice.
     fn answer(mut self, budget: &mut u64) -> Option<Answer> {
         loop {
             if !self.solve_equations(budget)? || !self.tighten(budget)? {
@@ -97,7 +106,7 @@ impl Rows {
         }
     }
 
-    /// Solves all equations by one variable each; false if that cannot be.
+    /// Eliminates all equations. Returns false if one has no solution.
     fn solve_equations(&mut self, budget: &mut u64) -> Option<bool> {
         while let Some(mut row) = self.zero.pop() {
             loop {
@@ -120,7 +129,8 @@ impl Rows {
                     self.substitute(variable, &row)?;
                     break;
                 }
-                // The variable becomes itself less a sum of the others, which leaves remainders in their place.
+                // Substitutes for the variable: the variable minus a sum of the others. The coefficients of
+                // the others then become remainders.
                 for other in (0..constant).filter(|&at| at != variable && row[at] != 0).collect::<Vec<_>>() {
                     let quotient = row[other].div_euclid(row[variable]);
                     let change = |row: &mut Row| {
@@ -137,7 +147,7 @@ impl Rows {
         Some(true)
     }
 
-    /// Puts what an equation says of a variable, whose coefficient is 1 or -1, in its place everywhere.
+    /// Substitutes the solution of an equation for a variable, whose coefficient in it is 1 or -1.
     fn substitute(&mut self, variable: usize, equation: &Row) -> Option<()> {
         for row in self.zero.iter_mut().chain(&mut self.at_least_zero) {
             let factor = row[variable].checked_mul(equation[variable])?;
@@ -148,8 +158,8 @@ impl Rows {
         Some(())
     }
 
-    /// Divides inequalities by what their coefficients have in common, keeps the tightest of those that are alike, and makes
-    /// opposite ones that touch an equation; false if two exclude each other.
+    /// Divides inequalities by the GCD of their coefficients, keeps the tightest of parallel ones, and
+    /// turns touching opposite ones into equations. Returns false if two contradict each other.
     fn tighten(&mut self, budget: &mut u64) -> Option<bool> {
         *budget = budget.checked_sub(1 + self.at_least_zero.len() as u64)?;
         let mut rows: Vec<(Row, i128)> = Vec::with_capacity(self.at_least_zero.len());
@@ -165,7 +175,7 @@ impl Rows {
             row.iter_mut().for_each(|factor| *factor /= gcd);
             rows.push((row, constant.div_euclid(gcd)));
         }
-        // Of those that are alike the first is the tightest.
+        // After sorting, the first of several parallel rows is the tightest.
         rows.sort_unstable();
         rows.dedup_by(|later, first| later.0 == first.0);
         for (row, constant) in &rows {
@@ -183,7 +193,8 @@ impl Rows {
         Some(true)
     }
 
-    /// The variable to eliminate next: exactly if possible, and for few rows; none if no inequality is left.
+    /// The variable to eliminate next: preferably one with exact elimination, then one that gives few rows.
+    /// `None` if no inequality is left.
     fn choose(&self) -> Option<Choice> {
         let variables = self.at_least_zero.first()?.len() - 1;
         let choice = |variable: usize| {
@@ -196,8 +207,8 @@ impl Rows {
         (0..variables).filter_map(choice).min_by_key(|choice| (!choice.is_exact, choice.cost))
     }
 
-    /// The inequalities without a variable: the real shadow, or the dark one, above each of whose points there is a
-    /// whole solution.
+    /// Eliminates a variable from the inequalities. The result is the real shadow or the dark shadow. Above
+    /// each point of the dark shadow lies an integer solution.
     fn shadow(&self, variable: usize, is_dark: bool) -> Option<Vec<Row>> {
         let (with, mut rows): (Vec<_>, Vec<_>) =
             self.at_least_zero.iter().cloned().partition(|row| row[variable] != 0);
@@ -245,7 +256,7 @@ impl Rows {
     }
 }
 
-/// Adds a multiple of a row; `None` where that overflows.
+/// Adds a multiple of a row. `None` on overflow.
 fn add(row: &mut Row, factor: i128, other: &Row) -> Option<()> {
     for (to, from) in row.iter_mut().zip(other) {
         *to = to.checked_add(factor.checked_mul(*from)?)?;

@@ -1,27 +1,28 @@
-//! Where something is in the text of a program, what is wrong with it, and its tokens.
+//! Places in the text of a program, faults, and tokens.
 
 use std::fmt;
 
-/// Longest text taken, in bytes.
+/// Maximum length of a text, in bytes.
 const TEXT_BYTES: usize = 1 << 16;
 
-/// Longest name. With the prefixes of emitted text it stays within the 63 characters that every C compiler tells apart.
+/// Maximum length of a name. With the prefixes of emitted text it is at most 63 characters, which every C
+/// compiler distinguishes.
 const NAME_CHARACTERS: usize = 48;
-/// Most characters of the program that a message quotes at once.
+/// Maximum number of characters from the program that a message quotes.
 const QUOTED_CHARACTERS: usize = 60;
 
-/// Cuts text from the program to what a message may quote.
+/// Truncates text from the program to the length that a message may quote.
 pub(super) fn quoted(text: &str) -> String {
     let cut: String = text.chars().take(QUOTED_CHARACTERS).collect();
     if cut.len() < text.len() { cut + "…" } else { cut }
 }
 
-/// A place in the text, both counted from 1.
+/// A place in the text. Lines and columns are counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The line.
     pub line: u32,
-    /// The character of the line.
+    /// The character in the line.
     pub column: u32,
 }
 
@@ -31,12 +32,12 @@ impl fmt::Display for At {
     }
 }
 
-/// What is wrong with a program, and where: printed as `line:column: message`, in one line.
+/// A fault in a program, with its place. It is displayed as `line:column: message` on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// The place of the fault.
     pub at: At,
-    /// What, and how to mend it.
+    /// The fault, and how to correct it.
     pub message: String,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Name(String),
@@ -78,7 +79,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A token, its place, and the bytes of the text that it is.
+/// A token, its place, and its range of bytes in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -86,13 +87,13 @@ pub(super) struct Token {
     pub(super) bytes: std::ops::Range<usize>,
 }
 
-/// Longer signs first.
+/// All signs. A sign comes before its prefixes.
 const SIGNS: [&str; 28] = [
     "<<=", ">>=", "<<", ">>", ">=", "+=", "-=", "*=", "^=", "&=", "|=", "..", "+", "-", "*", "^", "&", "|",
     "~", "(", ")", "[", "]", "{", "}", ",", "=", "/",
 ];
 
-/// The tokens of a text. A line may go on after a comma or an opening brace.
+/// Splits a text into tokens. A line may continue after a comma or an opening brace.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
     if text.len() > TEXT_BYTES {
         let message =

@@ -1,15 +1,17 @@
-//! Whether the iterations of a loop may run in any order, and what has to be done for it.
+//! Decides whether the iterations of a loop may run in any order, and which treatment this needs.
 //!
-//! What a loop carries on a variable is dealt with by the first of these that fits:
+//! For each variable with carried dependences, the first method that fits applies:
 //!
-//! * *induction*: every iteration adds the same number, so each computes its own value;
-//! * *privatisation*: every read finds what its own iteration wrote, so each has a variable of its own; if the variable matters afterwards, the last
-//!   iteration runs on the variable itself, provided that it writes all that any iteration writes;
-//! * *reduction*: the loop does nothing with it but `x = x op …`, by one operation that may be done in any order;
-//! * *copying*: what is overwritten is read from a copy made before the loop;
-//! * *the last one wins*: what no iteration reads is written by the last iteration alone.
+//! * *induction*: every iteration adds the same number, so each iteration computes its own value;
+//! * *privatisation*: every read finds a value from its own iteration, so each iteration gets a private
+//!   variable. If the variable is used after the loop, the last iteration runs on the variable itself. It
+//!   must then write everything that any iteration writes;
+//! * *reduction*: the loop uses the variable only in `x = x op …`, with one operation that may be
+//!   reordered;
+//! * *copying*: reads of elements that are overwritten use a copy made before the loop;
+//! * *last write*: only the last iteration writes elements that no iteration reads.
 //!
-//! A flow dependence that none of these removes makes the loop serial.
+//! If none of these removes a flow dependence, the loop is serial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,37 +22,38 @@ use super::solve::Budget;
 use super::walk::{Access, Walk};
 use crate::Kind;
 
-/// What has to be done so that the iterations of a loop may run in any order: variables, references and statements by number.
+/// The treatment that lets the iterations of a loop run in any order. Variables, references and statements
+/// are indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Treatment {
-    /// Each iteration has its own.
+    /// Variables that are private to each iteration.
     pub(super) private: BTreeSet<usize>,
-    /// By how much an iteration changes each.
+    /// Induction variables, with their change per iteration.
     pub(super) inductions: BTreeMap<usize, i64>,
     pub(super) reductions: BTreeMap<usize, Op>,
-    /// By variable, the reads that go to a copy.
+    /// For each copied variable, the reads that use the copy.
     pub(super) copied: BTreeMap<usize, BTreeSet<usize>>,
-    /// Statements for the last iteration alone.
+    /// Statements that only the last iteration executes.
     pub(super) last_only: BTreeSet<usize>,
-    /// Whether the last iteration runs by itself, after all others.
+    /// Whether the last iteration runs separately, after all others.
     pub(super) peels: bool,
 }
 
-/// What became of a loop.
+/// The verdict on a loop.
 #[derive(Clone, Debug)]
 pub(super) enum Judged {
-    /// Parallel under a treatment.
+    /// The loop is parallel with this treatment.
     Parallel(Treatment),
-    /// Serial.
+    /// The loop is serial.
     Serial {
-        /// For these dependences, by number.
+        /// Because of these dependences, as indices.
         hindrances: Vec<usize>,
-        /// Variables that would be private if they did not matter after the loop.
+        /// Variables that would be private if they were not used after the loop.
         live: BTreeSet<usize>,
     },
 }
 
-/// Judges every loop.
+/// Judges all loops.
 pub(super) fn judge(program: &Program, walk: &Walk, found: &[Found], budget: &mut Budget) -> Vec<Judged> {
     (0..program.loops.len())
         .map(|number| {
@@ -66,7 +69,7 @@ struct Judge<'a> {
     walk: &'a Walk,
     found: &'a [Found],
     covering: Covering<'a>,
-    /// The loop.
+    /// The loop that is judged.
     number: usize,
     treatment: Treatment,
     live: BTreeSet<usize>,
@@ -91,7 +94,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What the loop carries on a variable.
+    /// The dependences that the loop carries on a variable.
     fn carried(&self, variable: usize) -> impl Iterator<Item = (usize, &Found)> {
         let is = move |found: &Found| {
             found.carrier == Some(self.number) && self.walk.accesses[found.source].variable == variable
@@ -109,7 +112,7 @@ impl Judge<'_> {
         self.walk.accesses.iter().filter(is).collect()
     }
 
-    /// The dependences on a variable that nothing removes.
+    /// The dependences on a variable that no method removes.
     fn hindrances(&mut self, variable: usize) -> Vec<usize> {
         if let Some(&step) = self.walk.inductions[self.number].get(&variable) {
             self.treatment.inductions.insert(variable, step);
@@ -137,7 +140,7 @@ impl Judge<'_> {
             |access: &Access| access.variable == variable && !access.is_write && !self.is_inside(access);
         let matters =
             !self.program.variables[variable].is_local || self.walk.accesses.iter().any(is_read_outside);
-        // Without reads, writing is for the last iteration alone.
+        // A variable that is only written needs only the last iteration's writes.
         if matters && reads.is_empty() && !self.program.variables[variable].is_int() {
             return false;
         }
@@ -161,7 +164,7 @@ impl Judge<'_> {
             .map(|&statement| {
                 let accessed = accesses.iter().filter(|access| access.statement == statement).count();
                 let op = reduction(&self.program.statements[statement]).map(|(op, _)| op);
-                // The target, and itself on the other side.
+                // The target, and the same reference on the other side.
                 op.filter(|_| accessed == 2)
             })
             .collect();
@@ -170,7 +173,7 @@ impl Judge<'_> {
         true
     }
 
-    /// Removes anti and output dependences, if that is all there is.
+    /// Removes anti and output dependences, if the loop carries no flow dependence on the variable.
     fn is_renamed(&mut self, variable: usize) -> bool {
         let carried: Vec<Found> = self.carried(variable).map(|(_, found)| found.clone()).collect();
         let of = |kind: Kind| carried.iter().filter(move |found| found.kind == kind);
@@ -203,7 +206,7 @@ impl Judge<'_> {
         true
     }
 
-    /// Whether a value goes from a write to a read within an execution of the loop.
+    /// Whether a value passes from a write to a read within one execution of the loop.
     fn is_used_within(&self, is: impl Fn(&Found) -> bool) -> bool {
         let inside = |carrier: usize| {
             carrier == self.number || self.program.loops[carrier].around.contains(&self.number)
@@ -217,7 +220,8 @@ impl Judge<'_> {
     }
 }
 
-/// If a statement is `x = x op …` or `x = … op x`, the operation, sums for differences, and what is combined with x.
+/// If a statement is `x = x op …` or `x = … op x`, its operation and the value that is combined with x. A
+/// difference counts as a sum.
 pub(super) fn reduction(statement: &Statement) -> Option<(Op, &Expr)> {
     let Expr::Binary(op, a, b) = &statement.value else { return None };
     let is_target = |value: &Expr| matches!(value, Expr::Read(read) if read.variable == statement.target.variable && read.text == statement.target.text);

@@ -1,11 +1,18 @@
-//! What every statement reads and writes, in which iterations: subscripts as sums of symbols.
+//! The accesses of all statements: which variables they read and write, in which iterations, with
+//! subscripts as affine forms.
 //!
-//! Symbols are parameters, by the number of the variable, and *bases*, one a loop, by the number of the loop after these: the
-//! base of a loop with step 1 is its counter, with step -1 its negative, and otherwise the number of the iteration. So a later
-//! iteration has a larger base.
+//! Symbols are numbered: first the parameters, by variable number, then one *base* per loop, by loop
+//! number. The base of a loop increases with its iterations:
 //!
-//! Numbers that statements change are followed: one that every iteration of a loop changes by the same amount is an
-//! *induction variable*, and at any place the sum of what it was before and of that amount times the iterations that have passed.
+//! ```text
+//! step  1:      base =  counter
+//! step -1:      base = -counter
+//! other steps:  base =  number of the iteration
+//! ```
+//!
+//! The walk follows `int` variables that statements change. If every iteration of a loop changes one by the
+//! same amount, it is an *induction variable*. Its value at any place is the value before the loop plus
+//! this amount times the completed iterations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,50 +21,51 @@ use super::program::{Expr, Kind, Node, Op, Program, Reference};
 use super::solve::{Answer, Budget, solve};
 use super::source::{Fault, quoted};
 
-/// Most entries of a table that a subscript may go through.
+/// Maximum number of table entries that a subscript may take.
 const ENTRIES: usize = 64;
 
-/// A read or a write of a variable in some iterations.
+/// A read or write of a variable, in some iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
     pub(super) statement: usize,
     pub(super) is_write: bool,
     pub(super) variable: usize,
-    /// The loops around it, outermost first.
+    /// The loops that contain it, outermost first.
     pub(super) loops: Vec<usize>,
-    /// Its number among references: what has a lower one comes first within an iteration.
+    /// Its number among all references. Within an iteration, lower numbers come first.
     pub(super) number: usize,
-    /// Subscripts: one case unless they go through a table.
+    /// Its subscripts: one case, or several if they go through a table.
     pub(super) cases: Vec<Case>,
 }
 
-/// Subscripts, and the sums that are 0 wherever these are the subscripts.
+/// Subscripts, and the sums that are 0 whenever these subscripts apply.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Case {
     pub(super) subscripts: Vec<Affine>,
     pub(super) zero: Vec<Affine>,
 }
 
-/// How far a loop goes.
+/// The iteration range of a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extent {
-    /// Sums that are at least 0.
+    /// Sums that are at least 0 in every iteration.
     pub(super) at_least_zero: Vec<Affine>,
-    /// Its first base and its last, where each is one sum. There is an iteration only if the last is not below the first.
+    /// The first and the last base, if each is a single sum. The loop has an iteration only if `last >=
+    /// first`.
     pub(super) first: Option<Affine>,
     pub(super) last: Option<Affine>,
 }
 
-/// A program's accesses, and its loops.
+/// The accesses and loops of a program.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) accesses: Vec<Access>,
     pub(super) extents: Vec<Extent>,
-    /// By loop: the variables that every iteration changes by the same amount, and by how much.
+    /// For each loop, the variables that every iteration changes by the same amount, and this amount.
     pub(super) inductions: Vec<BTreeMap<usize, i64>>,
 }
 
-/// Walks through a program.
+/// Collects the accesses of a program.
 pub(super) fn walk(program: &Program, budget: &mut Budget) -> Result<Walk, Fault> {
     let count = program.loops.len();
     let mut walker = Walker {
@@ -83,7 +91,7 @@ pub(super) fn walk(program: &Program, budget: &mut Budget) -> Result<Walk, Fault
 }
 
 impl Walk {
-    /// Demands that a loop's base is within its bounds, for those of these loops, with other symbols.
+    /// Requires that the bases of these loops are within their bounds. `name` renames symbols.
     pub(super) fn within(&self, loops: &[usize], system: &mut System, name: impl Fn(Symbol) -> Symbol) {
         for sum in loops.iter().flat_map(|&number| &self.extents[number].at_least_zero) {
             system.at_least_zero.push(sum.renamed(&name));
@@ -91,7 +99,7 @@ impl Walk {
     }
 }
 
-/// What is known of the parameters.
+/// The known lower bounds of the parameters.
 pub(super) fn of_params(program: &Program) -> System {
     let mut system = System::default();
     for (number, variable) in program.variables.iter().enumerate() {
@@ -106,11 +114,11 @@ struct Walker<'a> {
     program: &'a Program,
     budget: &'a mut Budget,
     walk: Walk,
-    /// What numbers that change are now; `None` where that is no sum of symbols.
+    /// The present values of changing numbers. `None` if the value is not a sum of symbols.
     values: BTreeMap<usize, Option<Affine>>,
     counters: BTreeMap<usize, Affine>,
     around: Vec<usize>,
-    /// Whether only values are of interest.
+    /// Whether only values are followed, and accesses are not recorded.
     is_dry: bool,
 }
 
@@ -154,7 +162,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The subscripts of a reference: one case for each choice of entries of the tables that they go through.
+    /// The subscripts of a reference, with one case for each combination of table entries.
     fn cases(&self, of: &Reference) -> Result<Vec<Case>, Fault> {
         let fault = |why: &str| Fault::new(of.at, format!("`{}`: {why}", quoted(&of.text)));
         let mut tables = Vec::new();
@@ -186,7 +194,7 @@ impl Walker<'_> {
         choices.into_iter().map(case).collect()
     }
 
-    /// If a subscript is no sum because of a number that changes, that says so.
+    /// If a changing number makes a subscript non-affine, a message that says so.
     fn why_not(&self, of: &Reference) -> Option<String> {
         let mut reads = Vec::new();
         of.subscripts.iter().for_each(|subscript| subscript.reads(&mut reads));
@@ -198,7 +206,7 @@ impl Walker<'_> {
         ))
     }
 
-    /// What a table may hold at these subscripts, each with the sums that are then 0.
+    /// The possible entries of a table at these subscripts, each with the sums that are then 0.
     fn entries(&self, table: &Reference) -> Option<Vec<(Option<i64>, Vec<Affine>)>> {
         let Kind::Table(dims, values) = &self.program.variables[table.variable].kind else { return None };
         let subscripts: Vec<_> =
@@ -227,7 +235,7 @@ impl Walker<'_> {
         Some(entries.into_iter().map(|(place, zero)| (Some(i64::from(values[place])), zero)).collect())
     }
 
-    /// A value as a sum of symbols, where what is read of a table is this.
+    /// A value as a sum of symbols. A table read has the value `entry`.
     fn sum_with(&self, value: &Expr, entry: Option<i64>) -> Option<Affine> {
         match value {
             Expr::Number(number) => Some(Affine::number(*number)),
@@ -256,7 +264,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A loop, twice: first to see what its numbers change by, then with that.
+    /// Walks a loop twice: first to find the change of its numbers per iteration, then with this change.
     fn looped(&mut self, number: usize) -> Result<(), Fault> {
         let extent = self.extent(number)?;
         let steps = self.steps(number)?;
@@ -284,13 +292,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// For each number that a loop's statements change, by how much an iteration does, if always by the same amount.
+    /// The change per iteration of each number that a loop's statements change. `None` if it varies.
     fn steps(&mut self, number: usize) -> Result<BTreeMap<usize, Option<i64>>, Fault> {
         let targets = self.program.statements_in(number).into_iter();
         let targets = targets.map(|statement| self.program.statements[statement].target.variable);
         let changed: BTreeSet<_> = targets.filter(|variable| self.values.contains_key(variable)).collect();
         let (values, is_dry) = (self.values.clone(), self.is_dry);
-        // As if its value were a symbol, its own number.
+        // The variable's own number serves as the symbol of its initial value.
         for &variable in &changed {
             self.values.insert(variable, Some(Affine::symbol(variable)));
         }
@@ -345,7 +353,7 @@ impl Walker<'_> {
         Ok(extent)
     }
 
-    /// How many iterations there are, where that is one sum, whatever the symbols.
+    /// The number of iterations, if it is the same sum for all values of the symbols.
     fn iterations(&mut self, extent: &Extent) -> Option<Affine> {
         let count = extent.last.as_ref()?.minus(extent.first.as_ref()?)?.plus_number(1)?;
         let mut fewer = of_params(self.program);

@@ -1,29 +1,31 @@
-//! The block algebra: what a mode of operation may do with blocks, and where it may keep them.
+//! The block algebra: the operations that a mode of operation may apply to blocks, and the places where it
+//! may store them.
 //!
-//! A mode written over [`Algebra`] is an executable specification. On symbols ([`super::trace`]) it tells
-//! which iteration reads and writes what; on blocks ([`super::blocks`]) it encrypts.
-//! Holds: whatever a mode remembers is kept in a [`Place`]. A value that is only bound by `let` lives and
-//! dies within its iteration and gives rise to no dependence.
+//! A mode written over [`Algebra`] is an executable specification. On symbols ([`super::trace`]) it shows
+//! which iteration reads and writes which place. On blocks ([`super::blocks`]) it encrypts.
+//!
+//! A mode must keep its state in a [`Place`]. A value bound by `let` exists only within its iteration and
+//! causes no dependence.
 
 use std::fmt;
 
 use crossgrain::Block;
 
-/// Where a block is kept: in an array, or under a name of its own.
+/// A place that holds one block: an element of an array, or a named variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// Block i of the message as it comes.
+    /// Block i of the input message.
     Input(usize),
-    /// Block i of the message as it goes.
+    /// Block i of the output message.
     Output(usize),
-    /// Block i of what is authenticated and not encrypted.
+    /// Block i of the associated data, which is authenticated but not encrypted.
     Header(usize),
     /// A variable that holds one block.
     Scalar(&'static str),
 }
 
 impl Place {
-    /// The variable: an array is one.
+    /// The variable's name. An array counts as one variable.
     pub const fn variable(self) -> &'static str {
         match self {
             Self::Input(_) => "input",
@@ -33,7 +35,7 @@ impl Place {
         }
     }
 
-    /// Which element of its array.
+    /// The index in its array. `None` for a scalar.
     pub const fn index(self) -> Option<usize> {
         match self {
             Self::Input(i) | Self::Output(i) | Self::Header(i) => Some(i),
@@ -45,43 +47,45 @@ impl Place {
 /// An operation on blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// The sum of two blocks in GF(2¹²⁸), or of two vectors of bits.
+    /// The sum of two blocks in GF(2¹²⁸): their exclusive or.
     Xor,
     /// The block cipher under the key.
     Encipher,
-    /// Its inverse.
+    /// The inverse of `Encipher`.
     Decipher,
-    /// The block cipher under another key: that of XTS' tweak, of SIV's counter; of GCM-SIV, what makes a nonce's hash key.
+    /// The block cipher under a second key: XTS's tweak key or SIV's counter key. In GCM-SIV, the
+    /// derivation of a nonce's hash key.
     EncipherOther,
-    /// One more, as a big-endian number modulo 2¹²⁸ (SP 800-38A B.1).
+    /// Increment of a big-endian number modulo 2¹²⁸ (SP 800-38A B.1).
     Increment,
-    /// One more in the last four bytes, modulo 2³² (inc₃₂ of SP 800-38D §6.2).
+    /// Increment of the last four bytes modulo 2³² (inc₃₂ of SP 800-38D §6.2).
     Increment32,
-    /// One more in the first four bytes, little-endian, modulo 2³² (RFC 8452 §4).
+    /// Increment of the first four bytes, little-endian, modulo 2³² (RFC 8452 §4).
     IncrementLittle32,
-    /// Times x in GF(2¹²⁸), the first byte most significant (SP 800-38B §6.1).
+    /// Multiplication by x in GF(2¹²⁸), the first byte most significant (SP 800-38B §6.1).
     Double,
-    /// Times x in GF(2¹²⁸), the first byte least significant (IEEE 1619-2018 §5.2).
+    /// Multiplication by x in GF(2¹²⁸), the first byte least significant (IEEE 1619-2018 §5.2).
     DoubleLittle,
     /// The product of two blocks in GF(2¹²⁸), bits reflected (SP 800-38D §6.3).
     Multiply,
     /// The product divided by x¹²⁸ in POLYVAL's field (`dot` of RFC 8452 §3).
     MultiplyLittle,
-    /// The bits that a constant has, the others cleared.
+    /// Bitwise and with a constant.
     Keep(Block),
-    /// The bits that a constant has, set.
+    /// Bitwise or with a constant.
     Set(Block),
-    /// OCB's first offset: the top, which is an enciphered nonce, stretched and cut where the nonce says (RFC 7253 §4.2).
+    /// OCB's initial offset. `a` is the enciphered nonce (the top), which is stretched and then shifted by
+    /// the number in the nonce's last six bits (RFC 7253 §4.2).
     Stretch,
 }
 
 impl Op {
-    /// Whether the block cipher is called.
+    /// Whether the operation calls the block cipher.
     pub const fn is_cipher_call(self) -> bool {
         matches!(self, Self::Encipher | Self::Decipher | Self::EncipherOther)
     }
 
-    /// Whether doing it i times has a closed form, so that any iteration can start by itself.
+    /// Whether i repetitions have a closed form, so that any iteration can start independently.
     pub const fn has_closed_form(self) -> bool {
         matches!(
             self,
@@ -89,7 +93,7 @@ impl Op {
         )
     }
 
-    /// What doing it i times comes to, for an operation that has a closed form.
+    /// The closed form of i repetitions, or `none`.
     pub const fn closed_form(self) -> &'static str {
         match self {
             Self::Increment => "first + i",
@@ -100,31 +104,31 @@ impl Op {
     }
 }
 
-/// Places that hold something before a mode begins.
+/// The initialisation vector or its equivalent. It is set before a mode starts.
 pub const IV: Place = Place::Scalar("iv");
-/// The tag that came, where decryption starts from it.
+/// The received tag, for modes whose decryption starts from it. It is set before a mode starts.
 pub const GIVEN: Place = Place::Scalar("given tag");
-/// Where an authenticated mode leaves its tag.
+/// The place where an authenticated mode stores its tag.
 pub const TAG: Place = Place::Scalar("tag");
 
-/// What a mode is written over. Everything takes `&self`, so that expressions nest as on paper.
+/// The interface over which modes are written. All methods take `&self`, so that expressions can nest.
 pub trait Algebra {
-    /// What stands for a block.
+    /// The representation of a block.
     type Value: Copy + fmt::Debug;
 
-    /// A block that the standard gives.
+    /// A constant of the standard.
     fn constant(&self, block: Block) -> Self::Value;
 
-    /// What a place holds.
+    /// The value that a place holds.
     fn read(&self, place: Place) -> Self::Value;
 
-    /// Puts a value in a place.
+    /// Stores a value in a place.
     fn write(&self, place: Place, value: Self::Value);
 
-    /// One operation: `b` is the second operand of those that have two.
+    /// Applies an operation. `b` is the second operand of binary operations.
     fn apply(&self, op: Op, a: Self::Value, b: Option<Self::Value>) -> Self::Value;
 
-    /// A loop with a name: the body once for each i from 0 on.
+    /// A named loop, which runs the body for each i from 0 to `iterations - 1`.
     fn each(&self, name: &'static str, iterations: usize, body: &dyn Fn(usize));
 
     /// [`Op::Xor`].

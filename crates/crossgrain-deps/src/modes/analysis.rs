@@ -1,18 +1,18 @@
-//! Data dependences between the iterations of a mode's loops, read off its trace.
+//! Data dependences between the iterations of a mode's loops, read from its trace.
 //!
-//! Two accesses to one place depend on each other where at least one of them writes: flow (write, then
-//! read), anti (read, then write), output (write, then write). Source and sink are neighbours in the
-//! place's history; the distance is the sink's iteration less the source's, and 0 (within an iteration)
-//! constrains nothing. Terms and tests are those of Kennedy and Allen, "Optimizing Compilers for Modern
-//! Architectures" (2002), chapters 2 and 5.
+//! Two accesses to the same place depend on each other if at least one of them writes: flow (write, then
+//! read), anti (read, then write), or output (write, then write). Source and sink are neighbours in the
+//! history of the place. The distance is the sink's iteration minus the source's. A distance of 0, within
+//! one iteration, is no constraint. Terms and tests follow Kennedy and Allen, "Optimizing Compilers for
+//! Modern Architectures" (2002), chapters 2 and 5.
 //!
-//! In place, block i of output and of input are the same place. A read of input wants what was there
-//! before anything was written, so it must come before the write: an anti dependence. Where the loop as
-//! written puts it after, the distance is negative and the loop is wrong.
+//! In place, block i of the output and of the input are the same place. A read of the input needs the
+//! original contents, so it must come before the write: an anti dependence. If the loop as written reads
+//! later, the distance is negative and the loop is wrong.
 //!
-//! What a flow dependence carries is seen from how the value that the sink's iteration leaves in the
-//! variable was made of the one that it found there ([`Carried`]): by a step that has a closed form, by a
-//! linear map, or through the cipher.
+//! [`Carried`] classifies a flow dependence. It depends on how the value that the sink's iteration leaves
+//! in the variable was computed from the source's value: by a step with a closed form, by a linear map, or
+//! through the cipher.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,41 +24,41 @@ use crate::Kind;
 use crossgrain::Direction;
 use crossgrain::mode::Mode;
 
-/// The lengths at which loops are traced: enough iterations to see every distance.
+/// The lengths for traces. They give enough iterations to show every distance.
 const TRACED: Lengths = Lengths { header_blocks: 6, blocks: 6 };
 
-/// What stands behind a dependence, and so what may be done about it: the mildest first.
+/// The cause of a dependence, which determines the possible treatment. The mildest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// Nothing: every iteration writes the variable before it reads it, and may have one of its own.
+    /// No value: every iteration writes the variable before it reads it, so the variable can be private.
     Private,
-    /// An induction variable: its value in iteration i has a closed form, so every iteration may have one
-    /// of its own.
+    /// An induction variable: its value in iteration i has a closed form, so it can be private and computed
+    /// in each iteration.
     Induction(Op),
-    /// Nothing: what is overwritten is still wanted, and may be saved before.
+    /// No value: a block is overwritten that a later read still needs. It can be saved before the loop.
     Overwritten,
-    /// A linear recurrence over GF(2¹²⁸): parts of the loop may be summed each by itself, and put together
-    /// by powers of the factor.
+    /// A linear recurrence over GF(2¹²⁸). Parts of the loop can run separately, and powers of the factor
+    /// combine their results.
     Linear,
-    /// A recurrence through the cipher, or one of another shape that nothing is known to be done about.
+    /// A recurrence through the cipher, or one of another form for which no treatment is known.
     Recurrence,
 }
 
 /// How a loop may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// All iterations at once, with private and induction variables their own.
+    /// All iterations in parallel, with private and induction variables.
     Parallel,
-    /// All iterations at once, after what will be overwritten has been saved.
+    /// All iterations in parallel, after saving the blocks that will be overwritten.
     ParallelSaved,
-    /// In parts, whose results are put together afterwards.
+    /// In separate parts, whose results are combined afterwards.
     Reduction,
     /// One iteration after another.
     Serial,
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Parallel => "parallel",
@@ -70,7 +70,7 @@ impl Verdict {
 }
 
 impl Carried {
-    /// What a loop with such a dependence may do.
+    /// How a loop with this dependence may run.
     pub const fn verdict(self) -> Verdict {
         match self {
             Self::Private | Self::Induction(_) => Verdict::Parallel,
@@ -80,7 +80,7 @@ impl Carried {
         }
     }
 
-    /// In words, for one line of a table.
+    /// The dependence in words, for one table row.
     pub fn describe(self) -> String {
         match self {
             Self::Private => "storage only: private to each iteration".to_owned(),
@@ -94,49 +94,49 @@ impl Carried {
     }
 }
 
-/// A dependence of some iterations on others of the same loop.
+/// A dependence between iterations of one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependence {
     /// Flow, anti or output.
     pub kind: Kind,
-    /// The variable; `data` for input and output in place.
+    /// The variable. It is `data` for in-place input and output.
     pub variable: &'static str,
-    /// By how many iterations the sink comes after the source; every distance that occurs.
+    /// The distances in iterations from source to sink that occur.
     pub distances: Vec<isize>,
-    /// What it carries.
+    /// The cause of the dependence.
     pub carried: Carried,
 }
 
-/// What an iteration does with a variable.
+/// An access of an iteration to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Touched {
-    /// The variable; an array of the message by its own name, even in place.
+    /// The variable. Message arrays have separate names, even in place.
     pub variable: &'static str,
-    /// The element, counted from the iteration's own number; `None` for a scalar.
+    /// The element's index minus the iteration's number. `None` for a scalar.
     pub offset: Option<isize>,
 }
 
 /// A loop and its dependences.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Its name: [`super::BLOCKS`] turns input into output.
+    /// Its name. [`super::BLOCKS`] turns input into output.
     pub name: &'static str,
-    /// What an iteration in its middle reads.
+    /// Reads of an iteration in the middle.
     pub reads: Vec<Touched>,
-    /// What an iteration in its middle writes.
+    /// Writes of an iteration in the middle.
     pub writes: Vec<Touched>,
     /// All dependences between different iterations.
     pub dependences: Vec<Dependence>,
 }
 
 impl Loop {
-    /// How it may run.
+    /// How the loop may run.
     pub fn verdict(&self) -> Verdict {
         let verdicts = self.dependences.iter().map(|dependence| dependence.carried.verdict());
         verdicts.max().unwrap_or(Verdict::Parallel)
     }
 
-    /// The variables of which every iteration must have one of its own.
+    /// The variables that must be private to each iteration.
     pub fn private(&self) -> Vec<&'static str> {
         let own = |d: &&Dependence| matches!(d.carried, Carried::Private | Carried::Induction(_));
         let variables: BTreeSet<_> = self.dependences.iter().filter(own).map(|d| d.variable).collect();
@@ -153,7 +153,7 @@ impl Loop {
     }
 }
 
-/// What is known of a mode in one direction.
+/// The analysis of a mode in one direction.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// The mode.
@@ -162,18 +162,18 @@ pub struct Analysis {
     pub direction: Direction,
     /// Whether input and output are the same memory.
     pub in_place: bool,
-    /// The loops that may run more than once, in order.
+    /// The loops that may have several iterations, in order.
     pub loops: Vec<Loop>,
-    /// Whether the loops as written give the right answer in this storage.
+    /// Whether the loops as written are correct with this storage.
     pub right_as_written: bool,
-    /// Cipher calls in all, as a function of the number of blocks, with one block of header.
+    /// Total number of cipher calls, as a function of the number of blocks, with one header block.
     pub cipher_calls: Growth,
-    /// Cipher calls that must wait for one another, likewise.
+    /// Number of cipher calls in the longest dependent chain, likewise.
     pub critical_path: Growth,
 }
 
 impl Analysis {
-    /// Traces a mode and reads its dependences off the trace.
+    /// Traces a mode and reads its dependences from the trace.
     pub fn new(mode: Mode, direction: Direction, in_place: bool) -> Self {
         let trace = Trace::of(mode, direction, TRACED);
         let pairs = pairs(&trace, in_place);
@@ -192,20 +192,20 @@ impl Analysis {
         }
     }
 
-    /// A loop by its name.
+    /// The loop with this name.
     pub fn find(&self, name: &str) -> Option<&Loop> {
         self.loops.iter().find(|found| found.name == name)
     }
 }
 
-/// Two events that depend on each other, by their number in the trace.
+/// Two dependent events, as indices into the trace.
 struct Pair {
     kind: Kind,
     source: usize,
     sink: usize,
 }
 
-/// Every neighbouring pair in the history of every place, loops or not.
+/// All pairs of neighbouring accesses in the history of each place, inside and outside loops.
 fn pairs(trace: &Trace, in_place: bool) -> Vec<Pair> {
     let mut histories: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
     for (number, event) in trace.events.iter().enumerate() {
@@ -230,7 +230,7 @@ fn pairs(trace: &Trace, in_place: bool) -> Vec<Pair> {
     pairs
 }
 
-/// The place in memory that a place of the specification is.
+/// The memory place of a place of the specification.
 fn memory(place: Place, in_place: bool) -> Place {
     match place {
         Place::Output(i) if in_place => Place::Input(i),
@@ -274,7 +274,7 @@ fn worse(a: Carried, b: Carried) -> Carried {
     if b.verdict() > a.verdict() { b } else { a }
 }
 
-/// What one iteration reads or writes.
+/// The accesses of one iteration.
 fn touched(trace: &Trace, access: Access, in_loop: usize, i: usize) -> Vec<Touched> {
     let here = |event: &&Event| {
         event.access == access && event.at.is_some_and(|at| (at.in_loop, at.i) == (in_loop, i))
@@ -286,12 +286,12 @@ fn touched(trace: &Trace, access: Access, in_loop: usize, i: usize) -> Vec<Touch
     touched.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What a dependence between two iterations of a loop carries.
+/// The cause of a dependence between two iterations of a loop.
 fn carried(trace: &Trace, pairs: &[Pair], number: usize, pair: &Pair) -> Carried {
     let (source, sink) = (&trace.events[pair.source], &trace.events[pair.sink]);
     match pair.kind {
         Kind::Flow => recurrence(trace, source, sink),
-        // The storage of a scalar: it goes with what the scalar's flow carries.
+        // A scalar's storage dependence has the same cause as the scalar's flow dependences.
         _ if matches!(source.place, Place::Scalar(_)) => {
             let flows = pairs.iter().filter(|flow| {
                 let events = (&trace.events[flow.source], &trace.events[flow.sink]);
@@ -310,7 +310,8 @@ fn carried(trace: &Trace, pairs: &[Pair], number: usize, pair: &Pair) -> Carried
     }
 }
 
-/// How what the sink's iteration leaves in the variable was made of what the source left there.
+/// The relation between the value that the sink's iteration leaves in the variable and the value from the
+/// source.
 fn recurrence(trace: &Trace, source: &Event, sink: &Event) -> Carried {
     let left = trace.events.iter().filter(|event| {
         event.access == Access::Write
@@ -318,22 +319,22 @@ fn recurrence(trace: &Trace, source: &Event, sink: &Event) -> Carried {
             && event.place.variable() == sink.place.variable()
     });
     let forms = left.map(|event| Form::of(trace, source.value, event.value));
-    // A value that does not come back could be computed in a loop of its own; no mode here has one.
+    // A value that does not return to the variable could move to a separate loop. No mode here has one.
     forms.map(Form::carried).reduce(worse).unwrap_or(Carried::Recurrence)
 }
 
-/// What a value is, as a function of an earlier one.
+/// A value as a function of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// It does not depend on it.
+    /// It does not depend on the earlier one.
     Independent,
-    /// It is the same.
+    /// It equals the earlier one.
     Itself,
-    /// It comes of it by one operation with a closed form, once or more.
+    /// It results from one or more applications of an operation with a closed form.
     Stepped(Op),
-    /// A linear map of it, and a sum.
+    /// It is a linear map of the earlier one, plus a constant.
     Linear,
-    /// Anything else.
+    /// Any other function.
     Other,
 }
 

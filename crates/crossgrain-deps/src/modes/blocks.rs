@@ -1,9 +1,9 @@
-//! Real blocks: a mode run on them encrypts, slowly, one operation at a time.
+//! The algebra of real blocks. A mode that runs on it encrypts, slowly, one operation at a time.
 //!
-//! Besides the order as written there is one in which a parallel machine might run the iterations. It
-//! takes the analysis at its word: private variables are gone when an iteration begins, induction variables
-//! come from their closed form, and what is overwritten was saved. An analysis that allows too much gives
-//! a wrong answer there.
+//! Apart from the order as written, iterations can run in an order that a parallel machine might use. This
+//! order relies on the analysis: private variables are removed at the start of an iteration, induction
+//! variables get their closed form, and blocks that will be overwritten are saved. If the analysis allows
+//! too much, the result is wrong.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,11 +19,12 @@ use crossgrain::{Block, Direction};
 /// The block cipher that a mode calls.
 #[derive(Clone, Copy)]
 pub struct Ciphers<'a> {
-    /// Under the key.
+    /// The cipher under the key.
     pub encipher: &'a dyn Fn(Block) -> Block,
     /// Its inverse.
     pub decipher: &'a dyn Fn(Block) -> Block,
-    /// Under another key: that of XTS' tweak, of SIV's counter. Of GCM-SIV, from a nonce to its hash key; `encipher` is under its other key.
+    /// The cipher under a second key: XTS's tweak key or SIV's counter key. In GCM-SIV, the map from a
+    /// nonce to its hash key; `encipher` then uses the nonce's encryption key.
     pub encipher_other: &'a dyn Fn(Block) -> Block,
 }
 
@@ -33,40 +34,40 @@ impl fmt::Debug for Ciphers<'_> {
     }
 }
 
-/// What a mode is given.
+/// The input of a mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// What [`IV`] holds: see [`run`](specification::run).
+    /// The contents of [`IV`]: see [`run`](specification::run).
     pub iv: Block,
-    /// What is authenticated only.
+    /// Associated data, which are only authenticated.
     pub header: &'a [Block],
     /// Plaintext or ciphertext.
     pub input: &'a [Block],
-    /// The tag that came with a ciphertext: what decryption starts from in modes whose counter is made of it.
+    /// The received tag of a ciphertext. Decryption needs it in modes that derive the counter from the tag.
     pub tag: Block,
 }
 
-/// What a mode gives back.
+/// The output of a mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Ciphertext or plaintext.
     pub output: Vec<Block>,
-    /// The tag of an authenticated mode, whole; when decrypting, to be compared.
+    /// The full tag of an authenticated mode. After decryption, the caller must compare it.
     pub tag: Option<Block>,
 }
 
-/// In which order, and in which storage, iterations run.
+/// The order of iterations, and the storage.
 #[derive(Clone, Copy, Debug)]
 pub enum Order<'a> {
-    /// One after another, input and output apart.
+    /// Serial, with separate input and output.
     Apart,
-    /// One after another, output over input, whether or not that is right.
+    /// Serial and in place, even if that is wrong.
     InPlace,
-    /// As this analysis allows: loops that are parallel, odd iterations backwards and then the even ones.
+    /// As this analysis allows. Parallel loops run odd iterations in descending order, then even ones.
     Parallel(&'a Analysis),
 }
 
-/// Runs a mode over real blocks.
+/// Runs a mode on real blocks.
 pub fn on_blocks(
     mode: Mode,
     direction: Direction,
@@ -90,7 +91,7 @@ struct Blocks<'a> {
     order: Order<'a>,
     is_in_place: bool,
     memory: RefCell<Memory>,
-    /// Input as it was before the loop, where it had to be saved.
+    /// The memory before the loop, if the loop needs it saved.
     saved: RefCell<Option<Memory>>,
 }
 
@@ -107,7 +108,7 @@ impl<'a> Blocks<'a> {
         Self { ciphers, order, is_in_place, memory: RefCell::new(memory), saved: RefCell::default() }
     }
 
-    /// Where a place lies.
+    /// The memory place of a place of the specification.
     fn place(&self, place: Place) -> Place {
         match place {
             Place::Output(i) if self.is_in_place => Place::Input(i),
@@ -115,7 +116,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Runs a loop as a parallel machine might.
+    /// Runs a loop in an order that a parallel machine might use.
     fn scattered(&self, allowed: &Loop, iterations: usize, body: &dyn Fn(usize)) {
         let inductions = allowed.inductions();
         let firsts: Vec<_> = inductions
@@ -196,8 +197,8 @@ impl Algebra for Blocks<'_> {
     }
 }
 
-/// The product divided by x¹²⁸, which is what GHASH multiplies, turned round: there the first factor is divided by x (RFC 8452,
-/// appendix A).
+/// POLYVAL's `dot`: the product divided by x¹²⁸. It is GHASH's product with bytes reversed and one factor
+/// divided by x (RFC 8452, appendix A).
 fn dot(mut a: Block, mut b: Block) -> Block {
     a.reverse();
     b.reverse();
@@ -207,7 +208,7 @@ fn dot(mut a: Block, mut b: Block) -> Block {
     product
 }
 
-/// The bits of the top and of what it is stretched by, from the number on that the last six bits of the nonce are.
+/// Bits of the stretched top, starting at the number in the nonce's last six bits.
 fn stretched(top: Block, nonce: Block) -> Block {
     let bit = |block: Block, i: usize| block[i / 8] >> (7 - i % 8) & 1;
     let bottom = usize::from(nonce[15] % 64);
@@ -220,7 +221,7 @@ fn stretched(top: Block, nonce: Block) -> Block {
     offset
 }
 
-/// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).
+/// The product with bits reflected, computed bit by bit (SP 800-38D, algorithm 1).
 fn multiply(a: Block, b: Block) -> Block {
     let (a, mut v) = (u128::from_be_bytes(a), u128::from_be_bytes(b));
     let mut product = 0;

@@ -1,25 +1,25 @@
-//! How a count grows with the number of blocks: an affine form, fitted to a few traces.
+//! The growth of a count with the number of blocks: an affine form, fitted to a few traces.
 
 use std::fmt;
 
-/// The longest message traced, in blocks.
+/// Length of the longest traced message, in blocks.
 const TRACED_BLOCKS: usize = 8;
 
-/// A count as a function of n, the number of blocks, known for n = 1 to 8.
+/// A count as a function of the number of blocks n, known for n = 1 to 8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// The counts for n = 1, 2, …
     pub counts: Vec<usize>,
 }
 
-/// `per_block·n + fixed`, from so many blocks on.
+/// `per_block·n + fixed`, for n of at least `from_blocks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
-    /// What a further block adds.
+    /// The increase per block.
     pub per_block: usize,
-    /// What is left for no block.
+    /// The constant term.
     pub fixed: isize,
-    /// The least n that it holds for.
+    /// The smallest n for which the form holds.
     pub from_blocks: usize,
 }
 
@@ -28,7 +28,8 @@ impl Growth {
         Self { counts: (1..=TRACED_BLOCKS).map(count).collect() }
     }
 
-    /// The affine form that fits the last counts, if it fits at least half of them. A fit, not a proof.
+    /// The affine form that fits the last counts, if it fits at least half of them. It is a fit, not a
+    /// proof.
     pub fn affine(&self) -> Option<Affine> {
         let [.., before, last] = self.counts[..] else { return None };
         let per_block = last.checked_sub(before)?;

@@ -1,9 +1,12 @@
-//! Data dependences of the modes of operation: which loops may run in parallel, and why.
+//! Data-dependence analysis of the modes of operation: which loops may run in parallel, and why.
 //!
-//! Every mode is written once more, in a few lines over a block algebra ([`Algebra`], [`run`]). Run on
-//! symbols it leaves a trace, from which [`Analysis`] reads the dependences between iterations; run on
-//! real blocks ([`on_blocks`]) it is the mode, slow and judged by published answers. So what is analysed is
-//! what encrypts.
+//! Each mode is written a second time, in a few lines over a block algebra ([`Algebra`], [`run`]). This
+//! specification runs in two ways:
+//!
+//! * On symbols it records a trace. [`Analysis`] reads the dependences between iterations from the trace.
+//! * On real blocks ([`on_blocks`]) it encrypts slowly, and published test vectors check it.
+//!
+//! So the analysed text is the text that encrypts.
 //!
 //! ```
 //! use crossgrain::Direction;

@@ -1,11 +1,13 @@
-//! The modes of operation, each in a few lines over the block algebra: an executable specification.
+//! Executable specifications of the modes of operation, each in a few lines over the block algebra.
 //!
-//! Messages are whole blocks, at least one, and so are headers, CCM's with their length in front; how a last partial block is cut or stolen
-//! changes no dependence between the others. The loop that turns input into output is called
-//! [`BLOCKS`]. Variables bear the names of the standards where those name them.
+//! Messages are whole blocks, at least one. Headers are whole blocks as well, and CCM's include their
+//! encoded length. The handling of a partial last block, by truncation or ciphertext stealing, changes no
+//! dependence between the other blocks. The loop that turns input into output is called [`BLOCKS`].
+//! Variables have the names that the standards use.
+//!
 //! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
-//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB),
-//! RFC 8452 (GCM-SIV), SP 800-38C (CCM), RFC 5297 (SIV).
+//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB), RFC 8452
+//! (GCM-SIV), SP 800-38C (CCM), RFC 5297 (SIV).
 
 use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use crossgrain::mode::Mode;
@@ -16,18 +18,21 @@ use Place::{Header, Input, Output, Scalar};
 /// The name of the loop over the message, in every mode.
 pub const BLOCKS: &str = "blocks";
 
-/// How long a message is.
+/// The lengths of a message and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Blocks of header; only modes with a tag have one. In SIV, 0 means that there is no string of associated data.
+    /// Blocks of header, only for modes with a tag. In SIV, 0 means that the message has no associated data
+    /// string.
     pub header_blocks: usize,
     /// Blocks of message, at least one.
     pub blocks: usize,
 }
 
-/// Runs a mode over an algebra. What [`IV`] holds: the initialisation vector, XTS' data unit number, EAX'
-/// nonce of one block, GCM's pre-counter block, CCM's first counter block, the block that OCB's nonce is put
-/// in, GCM-SIV's nonce with zeros behind it, SIV's nonce of one block.
+/// Runs a mode over an algebra.
+///
+/// The contents of [`IV`] depend on the mode: the initialisation vector, XTS's data unit number, EAX's
+/// one-block nonce, GCM's pre-counter block, CCM's first counter block, the block that contains OCB's
+/// nonce, GCM-SIV's nonce followed by zeros, or SIV's one-block nonce.
 pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths) {
     let n = lengths.blocks;
     match (mode, direction) {
@@ -53,7 +58,7 @@ pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths
 const COUNTER: Place = Scalar("counter");
 const KEYSTREAM: Place = Scalar("keystream");
 
-/// The cipher in a direction.
+/// The cipher in the given direction.
 fn cipher<A: Algebra>(a: &A, direction: Direction, block: A::Value) -> A::Value {
     match direction {
         Direction::Encrypt => a.encipher(block),
@@ -77,7 +82,7 @@ fn plaintext(direction: Direction) -> fn(usize) -> Place {
     }
 }
 
-/// Block i − 1 of an array; before its first block stands the initialisation vector.
+/// Block i − 1 of an array. The initialisation vector precedes the first block.
 fn before(array: fn(usize) -> Place, i: usize) -> Place {
     i.checked_sub(1).map_or(IV, array)
 }
@@ -103,7 +108,7 @@ fn cbc_decrypt<A: Algebra>(a: &A, n: usize) {
     });
 }
 
-/// SP 800-38A §6.3 with segments of a block: the keystream is E(C_{i−1}).
+/// SP 800-38A §6.3 with one-block segments: the keystream is E(C_{i−1}).
 fn cfb<A: Algebra>(a: &A, direction: Direction, n: usize) {
     a.each(BLOCKS, n, &|i| {
         a.write(KEYSTREAM, a.encipher(a.read(before(ciphertext(direction), i))));
@@ -111,7 +116,7 @@ fn cfb<A: Algebra>(a: &A, direction: Direction, n: usize) {
     });
 }
 
-/// SP 800-38A §6.4: the keystream is enciphered again and again.
+/// SP 800-38A §6.4: each keystream block is the encryption of the previous one.
 fn ofb<A: Algebra>(a: &A, n: usize) {
     a.write(KEYSTREAM, a.read(IV));
     a.each(BLOCKS, n, &|i| {
@@ -120,12 +125,12 @@ fn ofb<A: Algebra>(a: &A, n: usize) {
     });
 }
 
-/// SP 800-38A §6.5, from what [`COUNTER`] holds.
+/// SP 800-38A §6.5, starting from the block in [`COUNTER`].
 fn count<A: Algebra>(a: &A, increment: Op, n: usize) {
     count_by(a, Op::Encipher, increment, n);
 }
 
-/// The same, enciphered under the key or another.
+/// As `count`, with a choice of the key.
 fn count_by<A: Algebra>(a: &A, encipher: Op, increment: Op, n: usize) {
     a.each(BLOCKS, n, &|i| {
         a.write(KEYSTREAM, a.apply(encipher, a.read(COUNTER), None));
@@ -134,7 +139,7 @@ fn count_by<A: Algebra>(a: &A, encipher: Op, increment: Op, n: usize) {
     });
 }
 
-/// IEEE 1619-2018 §5.3.2 and §5.4.2, without stealing: the tweak is doubled from block to block.
+/// IEEE 1619-2018 §5.3.2 and §5.4.2, without ciphertext stealing: each block doubles the tweak.
 fn xts<A: Algebra>(a: &A, direction: Direction, n: usize) {
     let tweak = Scalar("tweak");
     a.write(tweak, a.apply(Op::EncipherOther, a.read(IV), None));
@@ -145,7 +150,7 @@ fn xts<A: Algebra>(a: &A, direction: Direction, n: usize) {
     });
 }
 
-/// EAX, figure 3 of the paper. Decryption takes the tag first, and only then the message.
+/// EAX, figure 3 of the paper. Decryption computes the tag before the message.
 fn eax<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let mask = a.apply(Op::Double, a.encipher(a.constant([0; 16])), None);
@@ -170,8 +175,8 @@ fn eax<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     a.write(TAG, a.xor(a.xor(nonce, header), message));
 }
 
-/// OMAC with tweak t: CMAC of the block t and then those of an array (SP 800-38B §6.2). All are whole, so
-/// the last is masked with L·x.
+/// OMAC with tweak t: CMAC of the block t followed by an array (SP 800-38B §6.2). All blocks are whole, so
+/// the last one is masked with L·x.
 fn omac<A: Algebra>(
     a: &A,
     mask: A::Value,
@@ -188,7 +193,8 @@ fn omac<A: Algebra>(
 
 const CHAIN: Place = Scalar("chain");
 
-/// A chain from a block on along an array; to the last block of it something may be added.
+/// CBC-MAC over an array, starting from the block `first`. `added` is XORed into the last block, if
+/// present.
 fn chained<A: Algebra>(
     a: &A,
     (name, blocks): (&'static str, usize),
@@ -205,7 +211,7 @@ fn chained<A: Algebra>(
     a.read(CHAIN)
 }
 
-/// SP 800-38D §7.1 and §7.2. Decryption takes the tag first, and only then the message.
+/// SP 800-38D §7.1 and §7.2. Decryption computes the tag before the message.
 fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let (hash, key) = (Scalar("hash"), a.encipher(a.constant([0; 16])));
@@ -230,13 +236,13 @@ fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     a.write(TAG, a.xor(digest, a.encipher(a.read(IV))));
 }
 
-/// The last block that GHASH takes: two lengths in bits, each in eight bytes.
+/// The last block of GHASH: both lengths in bits, eight bytes each.
 fn lengths_in_bits(header_blocks: usize, blocks: usize) -> Block {
     let bits = |blocks: usize| 128 * blocks as u128;
     (bits(header_blocks) << 64 | bits(blocks)).to_be_bytes()
 }
 
-/// SP 800-38C §6.1 and §6.2, with tags of 16 bytes. B₀ is the first counter block with flags and a length.
+/// SP 800-38C §6.1 and §6.2, with 16-byte tags. B₀ is the first counter block with flags and a length.
 fn ccm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let mut fields = (16 * blocks as u128).to_be_bytes();
@@ -257,7 +263,7 @@ fn ccm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     a.write(TAG, a.xor(mac, a.encipher(a.read(IV))));
 }
 
-/// RFC 5297 §2.6 and §2.7, of a header and a nonce. Decryption starts from the tag that came.
+/// RFC 5297 §2.6 and §2.7, with a header and a nonce. Decryption starts from the received tag.
 fn siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let zero = a.constant([0; 16]);
@@ -285,7 +291,7 @@ fn siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     }
 }
 
-/// RFC 8452 §4 and §5. Decryption starts from the tag that came.
+/// RFC 8452 §4 and §5. Decryption starts from the received tag.
 fn gcm_siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let (hash, key) = (Scalar("hash"), a.apply(Op::EncipherOther, a.read(IV), None));
@@ -316,8 +322,9 @@ fn gcm_siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     }
 }
 
-/// RFC 7253 §4.2 and §4.3. The offset of a block is the sum of the first one and of the steps at the ones of the Gray code
-/// of its number: the closed form of adding the step that the RFC adds from block to block.
+/// RFC 7253 §4.2 and §4.3. A block's offset is the initial offset XOR one step for each set bit in the Gray
+/// code of the block's number. This is the closed form of the RFC's recurrence, which adds one step per
+/// block.
 fn ocb<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
     let Lengths { header_blocks, blocks } = lengths;
     let sum = a.apply(Op::Double, a.encipher(a.constant([0; 16])), None);

@@ -1,7 +1,8 @@
-//! Symbols: a mode run on them leaves a trace of every read and write, and what each value was made of.
+//! The algebra of symbols. A mode that runs on it leaves a trace: all reads and writes, and the origin of
+//! each value.
 //!
-//! A value is a node of a graph; nodes are numbered as they are made, so operands have lower numbers.
-//! Every place holds a node of its own before the mode begins.
+//! A value is a node of a graph. Nodes are numbered in order of creation, so operands have lower numbers
+//! than results. Each place holds a separate leaf node before the mode starts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,48 +12,48 @@ use super::specification::{self, Lengths};
 use crossgrain::mode::Mode;
 use crossgrain::{Block, Direction};
 
-/// A value: its number.
+/// A value, as the number of its node.
 pub(super) type Value = usize;
 
-/// How a value was made.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
-    /// It was there, or the standard gives it.
+    /// An initial value, or a constant of the standard.
     Leaf,
-    /// By an operation on one value or two.
+    /// The result of an operation on one or two values.
     Made(Op, Value, Option<Value>),
 }
 
-/// An iteration of a loop, both numbered from 0 on.
+/// An iteration of a loop. Both are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Iteration {
     pub(super) in_loop: usize,
     pub(super) i: usize,
 }
 
-/// Whether a place was read or written.
+/// Whether a place is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Write,
 }
 
-/// A read or a write, in the order in which they happened.
+/// A read or write. Events are in order of execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) access: Access,
     pub(super) place: Place,
     pub(super) value: Value,
-    /// Where it happened; `None` before, between and after loops.
+    /// The iteration of the event. `None` outside loops.
     pub(super) at: Option<Iteration>,
 }
 
-/// What a mode did.
+/// The trace of a mode.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     pub(super) nodes: Vec<Node>,
     pub(super) events: Vec<Event>,
-    /// The loops by name, with the number of their iterations.
+    /// The loops in order: name and number of iterations.
     pub(super) loops: Vec<(&'static str, usize)>,
     memory: BTreeMap<Place, Value>,
     now: Option<Iteration>,
@@ -66,12 +67,12 @@ impl Trace {
         symbols.0.into_inner()
     }
 
-    /// How often the cipher is called.
+    /// Number of cipher calls.
     pub(super) fn cipher_calls(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node, Node::Made(op, ..) if op.is_cipher_call())).count()
     }
 
-    /// The longest chain of cipher calls, each of which waits for the last, up to any output.
+    /// Number of cipher calls in the longest chain of dependent calls that ends in an output or the tag.
     pub(super) fn critical_path(&self) -> usize {
         let mut depths = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {

@@ -1,7 +1,8 @@
-//! Names that mean something in C, in Rust, in their libraries or in emitted text, and programs that use them.
+//! Names with a meaning in C, in Rust, in their libraries or in emitted text, and programs that use them.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
-/// Keywords of C and C++, macros and functions of the C library, of POSIX and of OpenMP, and what compilers predefine.
+/// Keywords of C and C++, macros and functions of the C library, of POSIX and of OpenMP, and names that
+/// compilers predefine.
 const OF_C: &str = "auto break case char continue default do double else enum extern float goto if inline int long register \
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex _Atomic _Generic \
 _Noreturn _Static_assert _Thread_local asm typeof alignas alignof bool constexpr false nullptr static_assert thread_local true \
@@ -19,18 +20,18 @@ char f64 Vec Box String Option Some None Result Ok Err Ord Eq Clone Copy Drop Fn
 println print assert assert_eq panic vec format std core alloc rayon prelude ParallelIterator into_par_iter for_each map rev iter \
 collect fold load store fetch_add fetch_update Relaxed Ordering AtomicU32 AtomicI64 wrapping_add rotate_left min max";
 
-/// Names of the emitter, now and before, names that look like its own, and names of one or two characters.
+/// Names of present and past emitters, similar names, and names of one or two characters.
 const OF_THE_EMITTER: &str = "rotl least largest trips fill add add_number digest reset serial parallel painted Variables sum words \
 word cells cell seed from to step room number halves a b v k x i old first by my my_ my_i my_my_i loop_my_i first_my_i trips_my_i \
 k_my_i old_my_i my_first_i i__k i__first i__trips a__old i_ a_ _ __ ___ _x __x x_ x__ I A V K";
 
-/// Words of the language of loops, which no variable may have.
+/// Keywords of the loop language, which no variable may have.
 const OF_THE_LANGUAGE: [&str; 14] = [
     "const", "param", "int", "word", "array", "table", "local", "for", "to", "step", "end", "min", "max",
     "rotl",
 ];
 
-/// All of them, each once.
+/// All of these names, without duplicates.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = [OF_C, OF_RUST, OF_THE_EMITTER].iter().flat_map(|list| list.split(' ')).collect();
     names.retain(|name| !OF_THE_LANGUAGE.contains(name));
@@ -39,7 +40,8 @@ pub(crate) fn names() -> Vec<&'static str> {
     names
 }
 
-/// What a name may stand for: its declaration, what the loop over `row_` does with it, and a loop of its own. `NAME` is the name.
+/// The roles of a name: its declaration, its use in the loop over `row_`, and a separate loop. `NAME` is
+/// replaced by the name.
 pub(crate) const ROLES: [[&str; 3]; 8] = [
     ["array NAME[24]", "NAME[row_] = NAME[row_] + 3", ""],
     ["word NAME", "NAME = NAME + (first_data[row_] ^ 1)", ""],
@@ -51,7 +53,7 @@ pub(crate) const ROLES: [[&str; 3]; 8] = [
     ["local word NAME", "NAME = data_[row_] * 3\n data_[row_] = NAME ^ 5", ""],
 ];
 
-/// A program where each name has the role beside it.
+/// A program in which each name has the given role.
 pub(crate) fn program(named: &[(&str, &[&str; 3])]) -> String {
     let part = |part: usize| {
         let lines = named.iter().map(|(name, role)| role[part].replace("NAME", name) + "\n");
@@ -63,10 +65,10 @@ pub(crate) fn program(named: &[(&str, &[&str; 3])]) -> String {
     )
 }
 
-/// How many names one program has: it has a limit on lines.
+/// Number of names per program, limited by the maximum number of lines.
 const NAMES: usize = 100;
 
-/// Programs in which every name has every role once.
+/// Programs that together use every name in every role once.
 pub(crate) fn programs() -> Vec<(String, String)> {
     let mut programs = Vec::new();
     for (number, names) in names().chunks(NAMES).enumerate() {

@@ -1,4 +1,4 @@
-//! Loops of the literature on dependence analysis, written down anew, with what is known of them.
+//! Loops from the literature on dependence analysis, newly written, with their known results.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
 use crossgrain_deps::loops::{Analysis, Program};
@@ -7,7 +7,8 @@ use crossgrain_deps::loops::{Analysis, Program};
 pub(crate) struct Known {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
-    /// For each loop in the order of the text what makes it serial, or what it needs to be parallel besides counters of its own.
+    /// For each loop in text order, the cause that makes it serial, or the treatment that it needs beyond
+    /// private counters.
     pub(crate) loops: &'static [&'static str],
 }
 
@@ -42,9 +43,9 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Vec<String> {
     all.collect()
 }
 
-/// Where they are found: Banerjee, "Dependence Analysis for Supercomputing" (1988) and "Loop Transformations" (1993); Wolfe, "High Performance
-/// Compilers" (1996); Kennedy and Allen, "Optimizing Compilers for Modern Architectures" (2002); Pugh, "The Omega test" (1991); Maslov,
-/// "Delinearization" (1992).
+/// Sources: Banerjee, "Dependence Analysis for Supercomputing" (1988) and "Loop Transformations" (1993);
+/// Wolfe, "High Performance Compilers" (1996); Kennedy and Allen, "Optimizing Compilers for Modern
+/// Architectures" (2002); Pugh, "The Omega test" (1991); Maslov, "Delinearization" (1992).
 pub(crate) const LITERATURE: &[Known] = &[
     Known {
         name: "recurrence",

@@ -1,4 +1,4 @@
-//! Random nests of loops, each with its text.
+//! Random loop nests with their texts.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// A constant, and a factor for each loop around.
+/// A constant, and a factor for each enclosing loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Sum {
     constant: i64,
@@ -52,7 +52,7 @@ impl Sum {
     }
 }
 
-/// A read or a write: which variable, by which subscripts, and where it is in the text.
+/// A read or write: the variable, its subscripts, and its place in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) variable: &'static str,
@@ -64,21 +64,21 @@ pub(crate) struct Access {
 pub(crate) enum Node {
     /// Its number, bounds and step.
     Loop(usize, Sum, Sum, i64, Vec<Node>),
-    /// What is read, in order, and then what is written.
+    /// The reads, in order, and then the write.
     Statement(Vec<Access>, Access),
 }
 
-/// Arrays with their numbers of subscripts, and words.
+/// Arrays and words, with their numbers of subscripts.
 const VARIABLES: [(&str, usize); 5] = [("a", 1), ("b", 2), ("s", 0), ("t", 0), ("c", 1)];
 
-/// Makes a nest, and its text along with it.
+/// Generates a nest and its text together.
 pub(crate) struct Maker {
     random: Random,
     text: String,
     line: u32,
     loops: usize,
     names: Vec<String>,
-    /// Whether numbers `p` and `q` change, and are in subscripts, and `n` is in bounds.
+    /// Whether changing numbers `p` and `q` occur in subscripts, and `n` in bounds.
     has_numbers: bool,
 }
 
@@ -109,7 +109,7 @@ impl Maker {
         let mut from = Sum { constant: self.random.from(-2, 3), factors: vec![0; depth] };
         let extent = self.random.from(0, 4) * i64::signum(step) * if i64::abs(step) > 1 { 2 } else { 1 };
         let mut to = Sum { constant: from.constant + extent, factors: vec![0; depth] };
-        // Triangles, and parallelograms.
+        // Triangles and parallelograms.
         if depth > 0 && self.random.one_in(3) {
             let around = self.random.from(0, depth as i64 - 1) as usize;
             from.factors[around] = self.random.from(0, 1);
@@ -162,7 +162,7 @@ impl Maker {
         let target = self.access(&mut line);
         line += " = ";
         let mut reads = Vec::new();
-        // Now and then a step of a reduction.
+        // Occasionally a step of a reduction.
         if self.random.one_in(6) {
             let at = (self.line, line.chars().count() as u32 + 1);
             let own = line.trim_end_matches(" = ").to_owned();
@@ -185,7 +185,7 @@ pub(crate) fn made(seed: u64) -> (String, Vec<Node>) {
     made_of(seed, false)
 }
 
-/// The text of a nest with numbers that change in subscripts, and unknown bounds.
+/// The text of a nest with changing numbers in subscripts, and unknown bounds.
 pub(crate) fn made_with_numbers(seed: u64) -> String {
     made_of(seed, true).0
 }
@@ -202,7 +202,7 @@ fn made_of(seed: u64, has_numbers: bool) -> (String, Vec<Node>) {
         names: Vec::new(),
         has_numbers,
     };
-    // The first few numbers of this generator look alike for seeds that do.
+    // The first few numbers of this generator are similar for similar seeds.
     let deepest = (0..9).map(|_| maker.random.from(1, 3) as usize).last().unwrap();
     let nodes = maker.nodes(deepest);
     (maker.text, nodes)

@@ -1,8 +1,11 @@
-//! The library's AES generator as a kernel: the blocks of a random stream, bit-sliced, at any place.
+//! crossgrain's AES generator as a kernel: the blocks of a random stream, bit-sliced, at any place.
 //!
-//! A column of a block is one of its numbers, and bit 8 · row + i of it is that bit of a row. Steps are those of the library's other
-//! kernels; ShiftRows is a choice of names. As there, the constant of the S-boxes is in the round keys.
-//! Source: FIPS 197. Holds: keys are state, in no program's text, and wiped when the kernel is dropped.
+//! Number c of a block is its column c, and bit 8 · row + i of the number is bit i of that row's byte.
+//! ShiftRows only renumbers words. As in the other bit-sliced kernels, the round keys include the constant
+//! of the S-box.
+//!
+//! Source: FIPS 197. Keys are program state: they are in no program's text, and are wiped when the kernel
+//! is dropped.
 
 use std::fmt;
 
@@ -15,7 +18,7 @@ use super::blocks::{Blocks, State};
 use super::kernel::BitLoop;
 use crate::Error;
 
-/// The blocks of a random stream of AES: of index i, block `first + i`.
+/// The blocks of a random AES stream. Index i gives block `first + i`.
 ///
 /// ```
 /// use crossgrain::stream::{Seed, Stream};
@@ -36,10 +39,10 @@ pub struct AesBlocks {
 }
 
 impl AesBlocks {
-    /// The stream of this key from a block on.
+    /// The stream of this key, from block `first`.
     ///
     /// # Errors
-    /// If the key is not one of AES.
+    /// If it is not an AES key.
     pub fn new(key: &Key, first: u128) -> Result<Self, Error> {
         Ok(Self { blocks: Blocks::new(Cipher::Aes128, key, first)?, rounds: key.cipher().rounds() })
     }

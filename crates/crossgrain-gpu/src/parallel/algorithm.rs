@@ -1,4 +1,8 @@
-//! The algorithms: each takes a kernel and elements, and runs where the elements are.
+//! The algorithms without order or scans. Each takes a kernel and elements, and runs where the elements
+//! are.
+//!
+//! CPU threads take pieces of `PIECE` elements. A device runs a program from [`Program`], in several runs
+//! if the elements exceed one.
 
 use crossgrain::internal::exec::Threads;
 use rayon::prelude::*;
@@ -13,16 +17,17 @@ use super::text::{NO_HIT, Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
 use crate::{Error, Gpu, Memory};
 
-/// Elements that a thread of the CPU takes at a time.
+/// Number of elements in a piece of work for a CPU thread.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// Elements that [`find`] looks at on a device before it asks whether there was a match: first, and at most.
+/// Number of elements that [`find`] tests in a device run before it checks for a match: initially, and at
+/// most.
 const LOOKS: [usize; 2] = [1 << 16, 1 << 24];
 
-/// The kernel's result for every element.
+/// Applies the kernel to every element.
 ///
 /// # Errors
-/// If the place has no room, does not take the kernel, or is lost.
+/// If the place has too little memory, rejects the kernel, or is lost.
 pub fn transform<'a, K, const ROWS: usize, const IN: usize, const OUT: usize>(
     kernel: &K,
     source: impl Into<View<'a, IN>>,
@@ -36,10 +41,11 @@ where
     Ok(goal)
 }
 
-/// The same in a vector that is there already, and then is as long: nothing is allocated if it has room.
+/// As [`transform`], but writes to an existing vector, which gets the length of the source. Allocates only
+/// if the vector has too little capacity.
 ///
 /// # Errors
-/// As [`transform`], and if the vector lives elsewhere; then nothing is known of its elements.
+/// As [`transform`], and if the vector is at a different place. The vector's elements are then unspecified.
 pub fn transform_into<'a, K, const ROWS: usize, const IN: usize, const OUT: usize>(
     kernel: &K,
     source: impl Into<View<'a, IN>>,
@@ -56,7 +62,7 @@ where
     transform_at(kernel, source, goal, 0)
 }
 
-/// The kernel's results for the numbers from 0 on.
+/// Applies the kernel to the numbers `0..len`.
 ///
 /// # Errors
 /// As [`transform`].
@@ -71,10 +77,10 @@ where
     transform(kernel, place.indices(0..len)?)
 }
 
-/// Replaces every element by the kernel's result for it, bundle by bundle and in place.
+/// Replaces every element by the kernel's result for it, in place.
 ///
 /// # Errors
-/// As [`transform`]; then some elements may be replaced and others not.
+/// As [`transform`]. Some elements may then have been replaced.
 pub fn for_each_bundle<K, const ROWS: usize, const N: usize>(
     kernel: &K,
     elements: &mut DeviceVec<N>,
@@ -99,7 +105,7 @@ where
     }
 }
 
-/// All elements combined; of none, the identity.
+/// Combines all elements. The result for an empty vector is the identity.
 ///
 /// # Errors
 /// As [`transform`].
@@ -110,7 +116,7 @@ where
     transform_reduce::<_, _, 1, N, N>(&Same, combine, elements)
 }
 
-/// The kernel's results for all elements combined, without writing them down.
+/// Combines the kernel's results for all elements, without storing the results.
 ///
 /// # Errors
 /// As [`transform`].
@@ -134,7 +140,8 @@ where
             let piece = |first: usize, len| host::reduce(features, kernel, combine, source.after(first), len);
             Ok(all_of(combine, of_pieces(view.len, PIECE, is_parallel, &piece)))
         }
-        // Threads that take several rows at a time have another order, and so have several runs.
+        // Threads that take several rows at a time combine in a different order, and so do several runs.
+        // Both cases store the results first and then combine them row by row.
         Kind::Device(gpu)
             if C::IS_ORDERED && (ROWS > 1 || view.len > Launch::USUAL.at_once(ROWS, kernel.rounds())) =>
         {
@@ -145,7 +152,8 @@ where
     }
 }
 
-/// Whether a kernel gives the same at every place: of what it does not write a device makes zeros.
+/// Checks that the kernel gives the same result at every place. It must write all words of its results:
+/// unwritten words are zero on a device, but not on a CPU.
 pub(super) fn check<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
     kernel: &K,
 ) -> Result<(), Error> {
@@ -156,12 +164,12 @@ pub(super) fn check<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize
     Err(Error::Kernel(told.to_owned()))
 }
 
-/// Elements combined.
+/// Combines elements.
 fn all_of<C: Combine<N>, const N: usize>(combine: &C, elements: Vec<[u32; N]>) -> [u32; N] {
     elements.into_iter().fold(C::IDENTITY, |a, b| combine.combine::<u32>(a, b))
 }
 
-/// The kernel's results combined on a device.
+/// Combines the kernel's results on a device.
 fn reduce_on<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -186,7 +194,7 @@ where
     Ok(total)
 }
 
-/// For how many elements the kernel's result is not zero.
+/// Counts the elements for which the kernel's result is not zero.
 ///
 /// # Errors
 /// As [`transform`].
@@ -229,8 +237,8 @@ where
     }
 }
 
-/// The index of the first element for which the kernel's result is not zero, if there is one. What comes after it is looked at
-/// no further than where some thread has got to by then.
+/// The index of the first element for which the kernel's result is not zero, or `None`. Threads stop early,
+/// but may test some elements after the match.
 ///
 /// # Errors
 /// As [`transform`].
@@ -269,7 +277,7 @@ where
     }
 }
 
-/// What the threads of a search or a sum wrote, one element each.
+/// Runs a search or a sum and returns one element per thread.
 pub(super) fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     program: &Program<'_, K, ROWS, IN, OUT>,
     gpu: &Gpu,
@@ -285,7 +293,8 @@ where
     results.to_vec()
 }
 
-/// A kernel's results in numbers of a goal, of which the first stands after `first` words and which has room for them.
+/// Writes the kernel's results to consecutive numbers of a goal, which must be large enough. The first
+/// number is `first` words after the start of the goal.
 pub(super) fn transform_at<K, const ROWS: usize, const IN: usize, const OUT: usize, const N: usize>(
     kernel: &K,
     source: View<'_, IN>,
@@ -312,7 +321,7 @@ where
     }
 }
 
-/// A kernel's results in a device's memory.
+/// Writes the kernel's results to a device's memory.
 pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -327,10 +336,10 @@ where
     program.run(gpu, source.len, (source.memory(), source.span()), (goal, span))
 }
 
-/// What comes of the pieces of so many elements, each of `most` or fewer, in order. `piece` is given the first element of one and its
-/// length, on any thread.
+/// Splits `len` elements into pieces of at most `most`, and returns the results of the pieces in order.
+/// `piece` gets the index of the first element and the length, and may run on any thread.
 ///
-/// Like all that has to do with threads it is not compiled for each kernel.
+/// Like all code that uses threads, it does not depend on the kernel's type, so it is compiled only once.
 pub(super) fn of_pieces<T: Send>(
     len: usize,
     most: usize,
@@ -344,7 +353,7 @@ pub(super) fn of_pieces<T: Send>(
     pieces.map(|at| piece(at * most, most.min(len - at * most))).collect()
 }
 
-/// What the first piece gives that gives something.
+/// The result of the first piece that returns `Some`.
 fn first_of_pieces(
     len: usize,
     is_parallel: bool,
@@ -357,8 +366,8 @@ fn first_of_pieces(
     pieces.find_map_first(|at| piece(at * PIECE, PIECE.min(len - at * PIECE)))
 }
 
-/// Calls `work` with the numbers of `len` elements: of all, or by pieces of `most` on all threads, with how many stand before. Gives
-/// back what comes of it, in order.
+/// Calls `work` with the numbers of `len` elements: with all at once, or with pieces of `most` elements on
+/// all threads. `work` also gets the index of its first element. Returns the results in order.
 pub(super) fn in_pieces<'a, T: Send, const N: usize>(
     bytes: &'a mut [u8],
     span: Span,
@@ -384,7 +393,8 @@ pub(super) fn in_pieces<'a, T: Send, const N: usize>(
     pieces.into_par_iter().map(|(first, part)| work(first, part)).collect()
 }
 
-/// Whether rayon's current pool has more than this thread. Asked before rayon is, which panics where no pool can start.
+/// Whether rayon's current pool has more than one thread. Callers check this before they use rayon, which
+/// panics if it cannot start a pool.
 pub(super) fn has_threads() -> bool {
     Threads::default().count() > 1
 }

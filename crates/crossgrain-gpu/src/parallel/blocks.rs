@@ -1,7 +1,8 @@
-//! What the kernels of random streams have in common: round keys, a counter, and how they begin.
+//! Common code of the random-stream kernels: round keys, the counter, and the first key addition.
 //!
-//! Block n is the cipher of the number n, little-endian, as [`crossgrain::stream`] has it. Bits lie in order: those of a block's first number, and so on.
-//! Holds: keys are state, in no program's text, and wiped when the kernel is dropped.
+//! Block n is the encryption of the number n, little-endian, as in [`crossgrain::stream`]. Bits are in
+//! order, starting with those of a block's first number. Keys are program state: they are in no program's
+//! text, and are wiped when the kernel is dropped.
 
 use crossgrain::internal::device::{Form, Kernel, Task};
 use crossgrain::internal::word::Lanes;
@@ -10,18 +11,18 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// A block's four numbers on bits.
+/// The four numbers of a block, as bits.
 pub(super) type State<W> = [[W; 32]; 4];
 
-/// What a stream is made of.
+/// The key and start of a stream.
 pub(super) struct Blocks {
-    /// A word of equal bits for each bit of the first block's number, and of each round key.
+    /// One word per bit, with all bits equal, for the first block's number and for each round key.
     first: Zeroizing<Vec<u32>>,
     keys: Zeroizing<Vec<u32>>,
 }
 
 impl Blocks {
-    /// The stream of a key, if its cipher is of the family of another, from a block on.
+    /// The stream of `key` from block `first`. The key must be of the same family as `cipher`.
     pub(super) fn new(cipher: Cipher, key: &Key, first: u128) -> Result<Self, Error> {
         let family = cipher.family();
         if key.cipher().family() != family {
@@ -31,13 +32,13 @@ impl Blocks {
         Ok(Self { first: spread(first), keys })
     }
 
-    /// The words of a round's key, which are those of each number.
+    /// The words of a round key, number by number.
     #[inline(always)]
     pub(super) fn key(&self, round: usize) -> &[[u32; 32]] {
         self.keys[128 * round..][..128].as_chunks().0
     }
 
-    /// Adds a round's key.
+    /// Adds a round key.
     #[inline(always)]
     pub(super) fn add_key<W: Lanes>(&self, round: usize, state: &mut State<W>) {
         for (bit, &key) in state.as_flattened_mut().iter_mut().zip(self.key(round).as_flattened()) {
@@ -45,7 +46,7 @@ impl Blocks {
         }
     }
 
-    /// The blocks' numbers, and the first key.
+    /// Adds `first` to the index, which gives the blocks' numbers, and adds the first round key.
     #[inline(always)]
     pub(super) fn begin<W: Lanes>(&self, index: &[W; 32], state: &mut State<W>) {
         let zero = index[0].zero();
@@ -60,7 +61,7 @@ impl Blocks {
     }
 }
 
-/// A word of equal bits for each bit of a number.
+/// One word per bit of a number, with all bits equal.
 fn spread(number: u128) -> Zeroizing<Vec<u32>> {
     Zeroizing::new((0..128).map(|at| 0_u32.wrapping_sub((number >> at) as u32 & 1)).collect())
 }

@@ -1,7 +1,7 @@
-//! What an element may be besides an array of numbers, and how such elements are combined.
+//! Types of elements other than arrays of numbers, and combining functions for them.
 //!
-//! A vector has `N` numbers of 32 bits for an element, whatever it is taken for: one for a `u8`, `u32`, `i32` or `f32`, two for a `u64`
-//! or `f64`, the low one first, and of an array those of each in turn.
+//! A vector has `N` 32-bit numbers per element for any type: one for `u8`, `u32`, `i32` and `f32`, two for
+//! `u64` and `f64`, the low one first. An array has the numbers of its items in sequence.
 
 use std::marker::PhantomData;
 
@@ -10,12 +10,12 @@ use crossgrain::internal::word::{Lanes, U64};
 use super::float::{F32, F64};
 use super::kernel::{Combine, Max, Min, Sum};
 
-/// A value of `N` numbers of 32 bits.
+/// A value that consists of `N` 32-bit numbers.
 pub trait Element<const N: usize>: Copy {
-    /// The numbers.
+    /// The numbers of this value.
     fn numbers(self) -> [u32; N];
 
-    /// The value of these numbers.
+    /// The value with these numbers.
     fn from_numbers(numbers: [u32; N]) -> Self;
 }
 
@@ -60,7 +60,7 @@ elements! {
     [f32; 4], 4, |value| joined(value), |words| parted(words);
 }
 
-/// The numbers of each in turn.
+/// Concatenates the numbers of several values.
 fn joined<T: Element<A>, const A: usize, const COUNT: usize, const N: usize>(values: [T; COUNT]) -> [u32; N] {
     let numbers = values.map(T::numbers);
     std::array::from_fn(|at| numbers.as_flattened()[at])
@@ -72,7 +72,7 @@ fn parted<T: Element<A>, const A: usize, const COUNT: usize, const N: usize>(
     std::array::from_fn(|at| T::from_numbers(std::array::from_fn(|p| numbers[A * at + p])))
 }
 
-/// [`Sum`], [`Min`] or [`Max`] of elements that are values of this type.
+/// [`Sum`], [`Min`] or [`Max`] for elements of type `T`.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Element, Policy, Sum, reduce};
@@ -88,7 +88,7 @@ pub struct Of<C, T>(PhantomData<fn() -> (C, T)>);
 macro_rules! of {
     ($($C:ident)*) => {
         $(impl $C {
-            /// The same of values of a type.
+            /// This function for values of type `T`.
             pub const fn of<T>() -> Of<Self, T> {
                 Of(PhantomData)
             }
@@ -113,7 +113,7 @@ macro_rules! combined {
     };
 }
 
-// What changes no number is −0 in a sum, and no number where the least or the greatest is sought.
+// For floating-point numbers, the identity of a sum is −0, and that of minimum and maximum is NaN.
 combined! {
     Sum of u64: 2, [0, 0], false, |a, b| U64 (a + b);
     Min of u64: 2, [u32::MAX, u32::MAX], false, |a, b| U64 a.min(b);

@@ -1,17 +1,21 @@
-//! Numbers with a point in lanes, as a kernel computes with them: [`F32`] of one word, [`F64`] of two.
+//! Floating-point numbers in lanes for kernels: [`F32`] in one word, [`F64`] in two.
 //!
-//! Each operation is rounded by itself, to the nearest and of two to the even one, as Rust has it: no product is fused with a sum, and
-//! subnormal numbers are what they are. What a CPU or CUDA has instructions for is one; in WGSL, which promises none of
-//! this, it is a function of integers.
-//! Source: IEEE 754-2019; the conversions put an integer below a power of two, as [`crossgrain::stream::uniform`] does.
-//! Holds: every place gives the same bits. A NaN that leaves a kernel by [`Float::words`] is always the same one. How long a CPU takes for
-//! quotients, roots and subnormal numbers depends on the numbers, which should be no secrets.
+//! Each operation is rounded separately, to nearest with ties to even, as in Rust. Products and sums are
+//! not fused, and subnormal numbers are kept. CPUs and CUDA use their instructions where they have them.
+//! WGSL guarantees none of this, so operations there are integer functions.
+//!
+//! Source: IEEE 754-2019. Conversions from integers place the integer's bits below a power of two, as
+//! [`crossgrain::stream::uniform`] does.
+//!
+//! Every place gives the same bits. All NaNs that leave a kernel through [`Float::words`] have the same
+//! bits. A CPU's time for quotients, roots and subnormal numbers depends on the operands, so they must not
+//! be secret.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crossgrain::internal::word::{Arithmetic, Lanes, U64};
 
-/// A number with a point in every lane of `N` words: an `f32` in one, an `f64` in two.
+/// A floating-point number in every lane of `N` words: an `f32` in one word, an `f64` in two.
 #[derive(Clone, Copy, Debug)]
 pub struct Float<W, const N: usize>([W; N]);
 
@@ -62,39 +66,39 @@ pub type F32<W> = Float<W, 1>;
 /// ```
 pub type F64<W> = Float<W, 2>;
 
-/// The bits of either length.
+/// The bits for either length.
 const fn bits<const N: usize>(single: u32, double: u64) -> u64 {
     if N == 1 { single as u64 } else { double }
 }
 
 impl<W: Lanes, const N: usize> Float<W, N> {
-    /// The number of these words, the low one first.
+    /// The number with these words, the low one first.
     #[inline(always)]
     pub fn new(words: [W; N]) -> Self {
         const { assert!(N == 1 || N == 2, "a number with a point has one word or two") };
         Self(words)
     }
 
-    /// The words, the low one first; of a number that is none those of Rust's own `NAN`.
+    /// The words, the low one first. Every NaN becomes Rust's `NAN`.
     #[inline(always)]
     pub fn words(self) -> [W; N] {
         let nan = Self::of_bits(self.0[0], bits::<N>(f32::NAN.to_bits(), f64::NAN.to_bits()));
         Self::select(self.equal(self), self, nan).0
     }
 
-    /// The words as they are.
+    /// The words, unchanged.
     #[inline(always)]
     pub(super) fn raw(self) -> [W; N] {
         self.0
     }
 
-    /// With these bits of the highest word changed.
+    /// XORs `bits` into the highest word.
     #[inline(always)]
     pub(super) fn with_sign_changed(self, bits: W) -> Self {
         self.with_top(self.top() ^ bits)
     }
 
-    /// These bits in every lane.
+    /// Broadcasts these bits.
     #[inline(always)]
     fn of_bits(like: W, bits: u64) -> Self {
         let mut words = [like.filled(bits as u32); N];
@@ -115,7 +119,7 @@ impl<W: Lanes, const N: usize> Float<W, N> {
         Self(words)
     }
 
-    /// The word that has the sign.
+    /// The word that contains the sign.
     #[inline(always)]
     fn top(self) -> W {
         self.0[N - 1]
@@ -127,21 +131,21 @@ impl<W: Lanes, const N: usize> Float<W, N> {
         self
     }
 
-    /// The square root; of what is less than zero, none.
+    /// The square root. It is NaN for numbers below zero.
     #[inline(always)]
     #[must_use]
     pub fn sqrt(self) -> Self {
         Self::computed(Arithmetic::Root, self, self)
     }
 
-    /// Without its sign.
+    /// The absolute value.
     #[inline(always)]
     #[must_use]
     pub fn abs(self) -> Self {
         self.with_top(self.top() & self.top().filled(0x7fff_ffff))
     }
 
-    /// With the sign of another.
+    /// This number with the sign of `sign`.
     #[inline(always)]
     #[must_use]
     pub fn copysign(self, sign: Self) -> Self {
@@ -149,19 +153,21 @@ impl<W: Lanes, const N: usize> Float<W, N> {
         self.with_top(mask.select(sign.top(), self.top()))
     }
 
-    /// Ones in every lane of a word where this is less than the other, else zeros: a mask for [`Float::select`]. What is no number is not.
+    /// A mask with ones in every lane where this number is less than `other`, for [`Float::select`]. A
+    /// comparison with NaN gives zeros.
     #[inline(always)]
     pub fn less(self, other: Self) -> W {
         Self::computed(Arithmetic::Less, self, other).0[0]
     }
 
-    /// Ones in every lane of a word where the two are equal, else zeros: zeros are, whatever their signs, and what is no number is not.
+    /// A mask with ones in every lane where the numbers are equal. −0 equals 0. A comparison with NaN gives
+    /// zeros.
     #[inline(always)]
     pub fn equal(self, other: Self) -> W {
         Self::computed(Arithmetic::Equal, self, other).0[0]
     }
 
-    /// The number of `one` in lanes where a mask is ones, else that of `zero`.
+    /// `one` in lanes where `mask` is ones, otherwise `zero`.
     #[inline(always)]
     pub fn select(mask: W, one: Self, zero: Self) -> Self {
         let mut words = zero.0;
@@ -171,34 +177,34 @@ impl<W: Lanes, const N: usize> Float<W, N> {
         Self(words)
     }
 
-    /// The lesser number, −0 before 0; of a number and none, the number.
+    /// The minimum, with −0 less than 0. If one operand is NaN, the result is the other one.
     #[inline(always)]
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        // Equal ones differ in the sign of a zero at most.
+        // Equal numbers differ at most in the sign of a zero.
         let both = self.with_top(!(!self.top() & !other.top()));
         let is_chosen = !(!self.less(other) & other.equal(other));
         Self::select(self.equal(other), both, Self::select(is_chosen, self, other))
     }
 
-    /// The greater number, 0 after −0; of a number and none, the number.
+    /// The maximum, with 0 greater than −0. If one operand is NaN, the result is the other one.
     #[inline(always)]
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         -((-self).min(-other))
     }
 
-    /// The nearest integer, of two the even one.
+    /// Rounds to the nearest integer, with ties to even.
     #[inline(always)]
     #[must_use]
     pub fn round_ties_even(self) -> Self {
-        // Numbers from here on have no places below 1.
+        // Numbers of at least this magnitude are integers.
         let large = Self::of_bits(self.top(), bits::<N>(0x4b00_0000, 0x4330_0000_0000_0000));
         let shift = large.copysign(self);
         Self::select(self.abs().less(large), ((self + shift) - shift).copysign(self), self)
     }
 
-    /// The next integer that is no greater.
+    /// The largest integer that is not greater.
     #[inline(always)]
     #[must_use]
     pub fn floor(self) -> Self {
@@ -209,34 +215,35 @@ impl<W: Lanes, const N: usize> Float<W, N> {
 }
 
 impl<W: Lanes> Float<W, 1> {
-    /// This number in every lane: a constant, as [`Lanes::filled`].
+    /// Broadcasts a constant, as [`Lanes::filled`].
     #[inline(always)]
     pub fn filled(like: W, value: f32) -> Self {
         Self([like.filled(value.to_bits())])
     }
 
-    /// This number in every lane: state, as [`Lanes::uniform`].
+    /// Broadcasts a value as program state, as [`Lanes::uniform`].
     #[inline(always)]
     pub fn uniform(like: W, value: f32) -> Self {
         Self([like.uniform(value.to_bits())])
     }
 
-    /// The nearest number to an integer.
+    /// The nearest number to an unsigned integer.
     #[inline(always)]
     pub fn from_u32(word: W) -> Self {
-        // Halves below 2³⁹ and 2²³, where their places are the last; one sum is rounded.
+        // Each half is placed in the lowest bits of the mantissa of 2³⁹ or 2²³. Only the final sum is
+        // rounded.
         let high = Self([word.shift_lanes_right::<16>() ^ word.filled(0x5300_0000)]);
         let low = Self([(word & word.filled(0xffff)) ^ word.filled(0x4b00_0000)]);
         high - Self::filled(word, ((1_u64 << 39) + (1 << 23)) as f32) + low
     }
 
-    /// A uniform number from 0 to 1, without 1: the upper 24 bits of a random word, times 2⁻²⁴.
+    /// A uniform number in [0, 1): the upper 24 bits of a random word, times 2⁻²⁴.
     #[inline(always)]
     pub fn unit(random: W) -> Self {
         Self::from_u32(random.shift_lanes_right::<8>()) * Self::filled(random, 1.0 / (1 << 24) as f32)
     }
 
-    /// A word for each number, in their order: a key to sort by. −0 comes before 0, and what is no number last.
+    /// A sort key that orders the numbers. −0 comes before 0, and NaN comes last.
     #[inline(always)]
     pub fn key(self) -> [W; 1] {
         let [word] = self.words();
@@ -245,45 +252,45 @@ impl<W: Lanes> Float<W, 1> {
 }
 
 impl<W: Lanes> Float<W, 2> {
-    /// This number in every lane: a constant, as [`Lanes::filled`].
+    /// Broadcasts a constant, as [`Lanes::filled`].
     #[inline(always)]
     pub fn filled(like: W, value: f64) -> Self {
         Self::of_bits(like, value.to_bits())
     }
 
-    /// This number in every lane: state, as [`Lanes::uniform`].
+    /// Broadcasts a value as program state, as [`Lanes::uniform`].
     #[inline(always)]
     pub fn uniform(like: W, value: f64) -> Self {
         Self(U64::uniform(like, value.to_bits()).words())
     }
 
-    /// The number that an integer is.
+    /// Converts an unsigned integer exactly.
     #[inline(always)]
     pub fn from_u32(word: W) -> Self {
         Self([word, word.filled(0x4330_0000)]) - Self::filled(word, (1_u64 << 52) as f64)
     }
 
-    /// The number that an integer with a sign is.
+    /// Converts a signed integer exactly.
     #[inline(always)]
     pub fn from_i32(word: W) -> Self {
         let above = word ^ word.filled(1 << 31);
         Self([above, word.filled(0x4330_0000)]) - Self::filled(word, ((1_u64 << 52) + (1 << 31)) as f64)
     }
 
-    /// The same number.
+    /// Converts an `f32` exactly.
     #[inline(always)]
     pub fn from_f32(single: F32<W>) -> Self {
         let [word] = single.0;
         let magnitude = word & word.filled(0x7fff_ffff);
         let (low, high) = (magnitude.shift_lanes_left::<29>(), magnitude.shift_lanes_right::<3>());
-        // Exponents are so much apart; infinity's and those of no number have all their bits.
+        // The exponent biases differ by 896. Infinity and NaN have all exponent bits set.
         let scaled = Self([low, high]) * Self::filled(word, f64::from_bits((1023 + 896) << 52));
         let others = Self([low, high ^ word.filled(0x7000_0000)]);
         let is_finite = magnitude.less_lanes(word.filled(0x7f80_0000));
         Self::select(is_finite, scaled, others).with_sign_changed(word & word.filled(1 << 31))
     }
 
-    /// The nearest number to an integer.
+    /// The nearest number to an unsigned integer.
     #[inline(always)]
     pub fn from_u64(integer: U64<W>) -> Self {
         let high = Self([integer.high, integer.high.filled(0x4530_0000)]);
@@ -291,13 +298,14 @@ impl<W: Lanes> Float<W, 2> {
         high - Self::filled(integer.low, ((1_u128 << 84) + (1_u128 << 52)) as f64) + low
     }
 
-    /// A uniform number from 0 to 1, without 1, of a random integer: as of [`crossgrain::stream::uniform`].
+    /// A uniform number in [0, 1) from a random integer, as in [`crossgrain::stream::uniform`].
     #[inline(always)]
     pub fn unit(random: U64<W>) -> Self {
         Self::from_u64(random.shift_right::<11>()) * Self::filled(random.low, 1.0 / (1_u64 << 53) as f64)
     }
 
-    /// The integer without what follows the point, as Rust's `as u32`: 0 below, the greatest above, and 0 where there is no number.
+    /// Truncates to an integer, as Rust's `as u32`: negative numbers and NaN give 0, and too large numbers
+    /// give the maximum.
     #[inline(always)]
     pub fn to_u32(self) -> W {
         let (like, zero) = (self.top(), Self::of_bits(self.top(), 0));
@@ -305,7 +313,7 @@ impl<W: Lanes> Float<W, 2> {
         (within.floor() + Self::filled(like, (1_u64 << 52) as f64)).0[0]
     }
 
-    /// Words for each number, in their order: a key to sort by. −0 comes before 0, and what is no number last.
+    /// A sort key that orders the numbers. −0 comes before 0, and NaN comes last.
     #[inline(always)]
     pub fn key(self) -> [W; 2] {
         let [low, high] = self.words();

@@ -1,7 +1,14 @@
-//! The functions of a program: a user's kernel and what stands beside it, traced, and the words of state that they are given.
+//! The functions of a program: the traced kernel and its helpers, and their words of state.
 //!
-//! What a text says of functions are their graphs ([`Texts`]), by which a program is known; state lies apart from them. A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector,
-//! and a round of a loop has one each time. A function that is given any state is told where, by its last parameter `k`.
+//! [`Texts`] has the functions' graphs, which identify a program. State is kept apart from them.
+//!
+//! ```text
+//! keys:  [number of rounds, if rounds are identical] [state of function 0] [state of function 1] …
+//! ```
+//!
+//! A program has one state array, `keys`, of four-word vectors. Each function has a range of whole vectors,
+//! and a loop's function has one range per round. A function with state gets the index of its range in its
+//! last parameter `k`.
 
 use crossgrain::internal::circuit::emit::{Language, Signature, called_by, function};
 use crossgrain::internal::circuit::graph::{Graph, Operation};
@@ -11,24 +18,24 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::gpu::STATE_WORDS_MAX;
 
-/// Larger kernels are left as they were traced: to look for fewer gates would take longer than it saves, and a device's compiler
-/// looks for them too.
+/// Maximum size of a kernel whose gates are reduced. For larger ones the search takes longer than it saves,
+/// and a device's compiler reduces gates as well.
 const MAPPED_GATES_MAX: usize = 1000;
 
-/// A circuit that was traced, and the words that it is given.
+/// A traced circuit, and its words of state.
 pub(super) type Traced = (Graph, Zeroizing<Vec<u32>>);
 
-/// What a function is called, takes and gives.
+/// A function's name, parameters and result.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Head {
     pub(super) name: &'static str,
     /// Names and types.
     pub(super) parameters: Vec<(&'static str, &'static str)>,
-    /// Where each input of the graph is found.
+    /// The expression for each input of the graph.
     pub(super) inputs: Vec<String>,
     /// The type of the result, a structure.
     pub(super) result: &'static str,
-    /// Which part of the result each output of the graph is.
+    /// The field of the result for each output of the graph.
     pub(super) outputs: Vec<String>,
 }
 
@@ -36,27 +43,27 @@ pub(super) struct Head {
 struct Function {
     head: Head,
     graph: Graph,
-    /// Vectors of state each time that it is called.
+    /// Vectors of state per call.
     fours: usize,
-    /// How many times it has state for: once, or for every round of a loop.
+    /// Number of state ranges: one, or one per round of a loop.
     times: usize,
 }
 
-/// What a program's text says of all functions.
+/// Everything in a program's text that depends on functions.
 #[derive(Default, PartialEq, Eq, Hash)]
 pub(super) struct Texts {
     all: Vec<Function>,
-    /// Whether there are rounds that are alike, of which the state says how many.
+    /// Whether the loop's rounds are identical. Their number is then in the state.
     pub(super) are_alike: bool,
 }
 
-/// All functions of a program, and what they are given.
+/// All functions of a program, with their state.
 #[derive(Default)]
 pub(super) struct Functions {
     pub(super) texts: Texts,
-    /// How many rounds are alike, if any are.
+    /// Number of rounds, if they are identical.
     alike: Option<u32>,
-    /// Words of state, of each function every time.
+    /// Words of state of each range.
     given: Vec<Zeroizing<Vec<u32>>>,
 }
 
@@ -71,14 +78,14 @@ impl Functions {
         self.given.extend(given);
     }
 
-    /// Adds a function that is called in a loop as often as the state says, always alike.
+    /// Adds the function for a loop of identical rounds, whose number is in the state.
     pub(super) fn add_alike(&mut self, head: Head, round: Traced, rounds: u32) {
         self.alike = Some(rounds);
         self.texts.are_alike = true;
         self.add(head, round);
     }
 
-    /// Adds a function that is called in a loop, by what was traced of it each time.
+    /// Adds the function for a loop, from the traces of all its rounds.
     pub(super) fn add_round(
         &mut self,
         head: Head,
@@ -96,7 +103,7 @@ impl Functions {
         Ok(())
     }
 
-    /// The words of state of all.
+    /// The state of all functions.
     pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
         let vectors = self.texts.all.iter().map(|called| called.fours * called.times);
         let words = 4 * (usize::from(self.texts.are_alike) + vectors.sum::<usize>());
@@ -118,7 +125,8 @@ impl Functions {
 }
 
 impl Texts {
-    /// Those in a language, in fewer gates where some are found. Also whether any reads state.
+    /// The functions' texts in a language, with fewer gates if some can be saved. Also returns whether any
+    /// of them reads state.
     pub(super) fn text(&self, language: Language) -> (String, bool) {
         let graphs: Vec<_> = self.all.iter().map(|called| &called.graph).collect();
         let (mut text, mut reads_state) = (called_by(&graphs, language), self.are_alike);
@@ -138,7 +146,7 @@ impl Texts {
         (text, reads_state)
     }
 
-    /// A call of the function of this name; in a loop, in the round `number`.
+    /// A call of the function with this name. In a loop, `number` is the round.
     pub(super) fn call(&self, name: &str, arguments: &str) -> String {
         let mut first = usize::from(self.are_alike);
         for called in &self.all {
@@ -153,7 +161,7 @@ impl Texts {
         format!("{name}({arguments})")
     }
 
-    /// How many rounds a loop has, as an expression: `each` unless they are alike.
+    /// The number of rounds as an expression: `each`, unless rounds are identical.
     pub(super) fn rounds(&self, each: usize) -> String {
         if self.are_alike { "keys[0u].x".to_owned() } else { format!("{each}u") }
     }

@@ -1,7 +1,8 @@
-//! Algorithms on a CPU: a kernel on the widest registers, whole bundles of it.
+//! Algorithms on a CPU: a kernel on whole bundles, in the widest registers available.
 //!
-//! A kernel is compiled once for each kind of register, and once more for each way to combine its results: writing, searching and
-//! counting are branches of one loop. Elements that fill no bundle are copied into one that is longer, which takes no second kernel.
+//! A kernel is compiled once for each register type, and once more for each combining function. Writing,
+//! searching and counting are branches of one loop. The tail, which fills no bundle, is copied into a
+//! full-size buffer, so it needs no second kernel.
 
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
@@ -12,7 +13,7 @@ use super::algorithm::PIECE;
 use super::kernel::{Bundle, Combine};
 use super::room::{Room, Source};
 
-/// Leaves nothing of a kernel's state on the stack.
+/// Runs `work` and then wipes the stack that it used, so that no kernel state remains there.
 pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {
     #[inline(never)]
     fn deeper<T>(work: impl FnOnce() -> T) -> T {
@@ -23,34 +24,36 @@ pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Elements of the largest bundle in the widest registers.
+/// Number of elements in the largest bundle: 32 rows of 16 lanes.
 const BUNDLE_MAX: usize = 512;
 
-/// Numbers of so many elements, each as bytes.
+/// The numbers of one largest bundle, each as bytes.
 type Copied<const N: usize> = [[u8; 4 * BUNDLE_MAX]; N];
 
-/// Bytes of a cache's line.
+/// Size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 
-/// Bytes of each number of a goal that no longer fits the second cache: a piece has as many, or all that one thread takes.
+/// Goals with at least this size per number exceed the second-level cache. A piece has this size, and so
+/// may the whole goal of a single thread.
 const LONG_BYTES: usize = 4 * PIECE;
 
-/// What is done with a kernel's results.
+/// The use of a kernel's results.
 enum To<'a, 'goal, const N: usize> {
-    /// They are written down.
+    /// Write them.
     Goal(&'a mut [&'goal mut [u8]; N]),
-    /// The first that is not zero ends it.
+    /// Stop at the first that is not zero.
     First,
-    /// Those that are not zero are counted.
+    /// Count those that are not zero.
     Count,
 }
 
 impl<const N: usize> To<'_, '_, N> {
-    /// Asks for the lines of a long goal that the next bundle's results, of which so many bytes begin at a byte, are written to.
+    /// Prefetches the cache lines of a long goal that the next bundle writes. They start at byte `at` and
+    /// have `len_bytes` bytes per number.
     #[inline(always)]
     fn expect(&mut self, at: usize, len_bytes: usize) {
         let Self::Goal(goal) = self else { return };
-        // What is written a register at a time the CPU expects by itself.
+        // If a bundle writes only one register, the hardware prefetcher recognises the stream.
         if len_bytes > LINE_BYTES && goal[0].len() >= LONG_BYTES {
             for bytes in goal.iter_mut() {
                 for line in (at..at + len_bytes).step_by(LINE_BYTES) {
@@ -61,17 +64,18 @@ impl<const N: usize> To<'_, '_, N> {
     }
 }
 
-/// A kernel on as many whole bundles as there is room for, until `len` elements are done.
+/// A kernel on whole bundles, until `len` elements are done or the next bundle would exceed `room`.
 struct Bundles<'a, 'goal, K, const ROWS: usize, const IN: usize, const OUT: usize> {
     kernel: &'a K,
     source: Source<'a, IN>,
     to: To<'a, 'goal, OUT>,
-    /// Elements that the source has at least, and the goal.
+    /// Minimum number of elements in the source and the goal.
     room: usize,
     len: usize,
 }
 
-/// How many elements were done, or stand before one that ended it, and of how many the result was counted and zero.
+/// Number of elements that were done, or the index of the hit. `zeros` is the number of counted results
+/// that were zero.
 struct Done {
     len: usize,
     is_found: bool,
@@ -87,7 +91,7 @@ impl<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: us
     fn run<W: Lane32>(mut self, isa: W::Isa) -> Done {
         const { assert!(ROWS <= 32, "a bundle has 32 rows or fewer") };
         let (lanes, mut at) = (W::BYTES / 4, 0);
-        // In each lane minus how many results are zero.
+        // Each lane holds minus the number of its results that are zero.
         let mut zeros = W::splat_lanes(isa, 0);
         let mut room = Room::<W, ROWS, IN, OUT>::new(isa);
         while at < self.len && at + ROWS * lanes <= self.room {
@@ -125,7 +129,8 @@ impl<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: us
     }
 }
 
-/// A kernel's results for `len` elements, no more than the largest bundle has. What stands after them means nothing.
+/// A kernel's results for `len` elements, at most one largest bundle. The results after them are
+/// unspecified.
 fn some<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
     features: Features,
     kernel: &K,
@@ -151,14 +156,14 @@ fn some<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT:
     made
 }
 
-/// Puts results in their place.
+/// Copies `len` results to the goal, from element `at`.
 fn put<const N: usize>(made: &Copied<N>, goal: &mut [&mut [u8]; N], at: usize, len: usize) {
     for (made, goal) in made.iter().zip(goal) {
         goal[4 * at..4 * (at + len)].copy_from_slice(&made[..4 * len]);
     }
 }
 
-/// A kernel's results in a goal of as many elements.
+/// Writes a kernel's results to a goal. The goal's length is the number of elements.
 pub(super) fn transform<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
     features: Features,
     kernel: &K,
@@ -174,7 +179,7 @@ pub(super) fn transform<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: u
     });
 }
 
-/// Elements replaced by a kernel's results for them.
+/// Replaces elements by a kernel's results for them.
 pub(super) fn in_place<K: Bundle<ROWS, N, N>, const ROWS: usize, const N: usize>(
     features: Features,
     kernel: &K,
@@ -217,7 +222,7 @@ pub(super) fn find<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
     })
 }
 
-/// For how many elements a kernel's result is not zero.
+/// Counts the elements for which a kernel's result is not zero.
 pub(super) fn count<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
     features: Features,
     kernel: &K,
@@ -232,12 +237,12 @@ pub(super) fn count<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
     })
 }
 
-/// The first `len` of words.
+/// The first `len` words.
 fn words(bytes: &[u8], len: usize) -> impl Iterator<Item = u32> {
     bytes.as_chunks::<4>().0.iter().take(len).map(|&word| u32::from_le_bytes(word))
 }
 
-/// A kernel's results combined.
+/// Combines a kernel's results.
 pub(super) fn reduce<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
     features: Features,
     kernel: &K,
@@ -261,7 +266,7 @@ where
     })
 }
 
-/// A kernel's results combined in lanes: of as many whole bundles as there are.
+/// Combines a kernel's results lane by lane, for all whole bundles.
 struct Combined<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize> {
     kernel: &'a K,
     combine: &'a C,
@@ -275,7 +280,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
     C: Combine<OUT>,
 {
-    /// How many elements, and in how many lanes.
+    /// Number of elements, and number of lanes.
     type Output = (usize, usize);
 
     #[inline(always)]

@@ -1,10 +1,16 @@
-//! What a user writes: a function of an element, once, over whatever words stand for it.
+//! Kernels: a user's function of one element, written once and generic over words.
 //!
-//! An element is a few numbers of 32 bits. A [`Map`] sees each of them as a word with a lane of 32 bits for every element at
-//! hand: 16 of them in a register of 512 bits, one in a GPU's thread. [`Bits`] of a [`BitMap`] sees each number as 32 words with
-//! a lane of one bit for every element: 512 in such registers, 32 in a thread. [`Bundle`] is what the algorithms ask of both.
-//! Holds: `map` and `combine` are `#[inline(always)]`, with all that they call, and use no closures on words; otherwise answers
-//! stay right, and each gate on a CPU becomes a call.
+//! An element is a few 32-bit numbers. Two layouts exist:
+//!
+//! * A [`Map`] gets each number as a word with one 32-bit lane per element: 16 elements in a 512-bit
+//!   register, one in a GPU thread.
+//! * A [`BitMap`] in [`Bits`] gets each number as 32 words with one bit per element: 512 elements in
+//!   512-bit registers, 32 in a GPU thread.
+//!
+//! [`Bundle`] is the algorithms' interface to both.
+//!
+//! `map` and `combine` must be `#[inline(always)]`, together with everything they call, and must use no
+//! closures on words. Otherwise results stay correct, but each gate on a CPU becomes a function call.
 
 use crossgrain::internal::convert::transpose_square;
 #[cfg(doc)]
@@ -13,11 +19,12 @@ use crossgrain::internal::word::{Lanes, Shift};
 
 use super::host::wiped;
 
-/// A function of elements of `IN` numbers that gives elements of `OUT`.
+/// A function from elements of `IN` numbers to elements of `OUT` numbers.
 ///
-/// What is the same for all elements lies in fields. A word that is made of a field by [`Lanes::filled`] is a constant of the
-/// program for a GPU, whose text is kept on disk. By [`Lanes::uniform`] it is state: it is given to the program when that runs and
-/// overwritten after, so that other values take no other program, and a key is in none.
+/// Fields hold values that are the same for all elements. [`Lanes::filled`] turns a field into a constant
+/// of the GPU program, whose text is stored on disk. [`Lanes::uniform`] turns it into program state. State
+/// is written when the program runs and overwritten afterwards, so a new value needs no new program, and
+/// keys are not stored in any text.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, transform};
@@ -39,40 +46,45 @@ use super::host::wiped;
 /// # Ok::<(), crossgrain_gpu::Error>(())
 /// ```
 pub trait Map<const IN: usize, const OUT: usize>: Sync {
-    /// The function on lanes of 32 bits.
+    /// The function, on 32-bit lanes.
     fn map<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
 }
 
-/// The same on lanes of one bit.
+/// A function from elements to elements, on their bits.
 pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
-    /// The function on the bits of each number, the least significant first. Gates alone need no more than [`Word`].
+    /// The function. Each number is 32 words, the least significant bit first. Pure gate logic needs only
+    /// [`Word`].
     fn map<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
 }
 
-/// A [`BitMap`] as a kernel: its elements are transposed on the way in and out.
+/// A [`BitMap`] as a kernel. Elements are transposed to bits before it and back after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bits<K>(pub K);
 
-/// A [`BitMap`] with a loop, which stays one in programs for devices: a loop within `map` is written out there.
+/// A [`BitMap`] with a loop, which remains a loop in programs for devices. A loop inside `map` would be
+/// unrolled there.
 ///
-/// On a CPU the state is in memory. A part reads what the one before wrote, and writes all of its own results: one that leaves any as they were is
-/// an [`Error::Kernel`](crate::Error::Kernel) of whatever runs it. A part that takes a few words at a time from state to state keeps those in registers.
+/// On a CPU the state is in memory. Each function reads the state that the previous one wrote, and must
+/// write all words of its results. Otherwise every algorithm returns an
+/// [`Error::Kernel`](crate::Error::Kernel). Functions that process a few words at a time, from state to
+/// state, keep those words in registers.
 pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
-    /// How many rounds the loop has.
+    /// Number of rounds.
     fn rounds(&self) -> usize;
 
-    /// What comes before the loop.
+    /// The computation before the loop.
     fn first<W: Lanes>(&self, x: &[[W; 32]; IN], y: &mut [[W; 32]; OUT]);
 
-    /// A round by its number, from 0 on. Of rounds only what [`Lanes::uniform`] gives may differ: the number is there to choose it.
+    /// Round `number`, counted from 0. Rounds may differ only in their [`Lanes::uniform`] values, which
+    /// `number` selects.
     fn round<W: Lanes>(&self, number: usize, y: &[[W; 32]; OUT], next: &mut [[W; 32]; OUT]);
 
-    /// What comes after the loop.
+    /// The computation after the loop.
     fn last<W: Lanes>(&self, y: &[[W; 32]; OUT], made: &mut [[W; 32]; OUT]);
 }
 
-/// A [`Map`] with a loop of rounds that are all alike, which stays one in programs for devices. How many there are is told to a
-/// program when it runs, so that their number may be any and takes no other program.
+/// A [`Map`] with a loop of identical rounds, which remains a loop in programs for devices. The number of
+/// rounds is program state: any number is allowed, and a new number needs no new program.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{Lanes, Loop, MapLoop, Policy, generate};
@@ -98,41 +110,47 @@ pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
 /// }
 ///
 /// let place = Policy::Auto.open()?;
-/// assert_eq!(generate(&Loop(Power { exponent: 5 }), &place, 4)?.to_vec()?, [[0, 0], [1, 1], [32, 2], [243, 3]]);
+/// assert_eq!(
+///     generate(&Loop(Power { exponent: 5 }), &place, 4)?.to_vec()?,
+///     [[0, 0], [1, 1], [32, 2], [243, 3]]
+/// );
 /// # Ok::<(), crossgrain_gpu::Error>(())
 /// ```
 pub trait MapLoop<const IN: usize, const OUT: usize>: Sync {
-    /// How many rounds the loop has.
+    /// Number of rounds.
     fn rounds(&self) -> u32;
 
-    /// What comes before the loop.
+    /// The computation before the loop.
     fn first<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
 
-    /// A round, which is given the same by [`Lanes::uniform`] each time.
+    /// One round. It gets the same [`Lanes::uniform`] values each time.
     fn round<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT];
 
-    /// What comes after the loop; nothing unless told.
+    /// The computation after the loop. The default returns the state.
     #[inline(always)]
     fn last<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT] {
         y
     }
 }
 
-/// A [`BitLoop`] as a kernel, with elements transposed as by [`Bits`]; or a [`MapLoop`].
+/// A [`BitLoop`] as a kernel, with elements transposed as in [`Bits`], or a [`MapLoop`] as a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Loop<K>(pub K);
 
-/// Two elements made one. The function is associative: of three it does not matter which two are combined first. For
-/// [`reduce`](super::reduce) their order must not matter either; [`inclusive_scan`](super::inclusive_scan) keeps it. One that is neither,
-/// such as a sum of rounded numbers, says so.
+/// An associative function that combines two elements.
+///
+/// [`reduce`](super::reduce) also needs it to be commutative. [`inclusive_scan`](super::inclusive_scan)
+/// keeps the order of the elements. A function that lacks either property, for example a sum of rounded
+/// numbers, must set `IS_ORDERED`.
 pub trait Combine<const N: usize>: Sync {
-    /// The element that changes no other.
+    /// The identity element.
     const IDENTITY: [u32; N];
 
-    /// Whether it matters which elements are combined first. Then a CPU combines them as a device does, which for some takes longer.
+    /// Whether the order of combination affects the result. If so, a CPU combines in the order of a device,
+    /// which can be slower.
     const IS_ORDERED: bool = false;
 
-    /// The function on lanes of 32 bits.
+    /// The function, on 32-bit lanes.
     fn combine<W: Lanes>(&self, a: [W; N], b: [W; N]) -> [W; N];
 }
 
@@ -152,7 +170,7 @@ impl<const N: usize> Combine<N> for Sum {
     }
 }
 
-/// The least of each number.
+/// The minimum of each number.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
@@ -168,7 +186,7 @@ impl<const N: usize> Combine<N> for Min {
     }
 }
 
-/// The greatest of each number.
+/// The maximum of each number.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
@@ -184,63 +202,64 @@ impl<const N: usize> Combine<N> for Max {
     }
 }
 
-/// The loop of a kernel.
+/// The kind of a kernel's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounds {
-    /// There is none.
+    /// The kernel has no loop.
     None,
-    /// Each round has state of its own.
+    /// Rounds differ in their state.
     Each,
-    /// All are alike.
+    /// All rounds are identical.
     Alike,
 }
 
-/// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and so are [`Bits`] of every
-/// [`BitMap`] and [`Loop`] of every [`BitLoop`] and [`MapLoop`].
+/// A kernel as the algorithms run it, on `ROWS` elements per 32-bit lane. All [`Map`]s implement it, and so
+/// do [`Bits`] of a [`BitMap`] and [`Loop`] of a [`BitLoop`] or [`MapLoop`].
 pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
-    /// Whether it has a loop, and of what kind.
+    /// The kind of the kernel's loop.
     const LOOP: Rounds = Rounds::None;
 
-    /// How many of an element's numbers a device reads, from the first on.
+    /// Number of an element's numbers that a device reads, from the first.
     #[doc(hidden)]
     fn reads(&self) -> usize {
         IN
     }
 
-    /// How many of a result's numbers a device writes, from the first on.
+    /// Number of a result's numbers that a device writes, from the first.
     #[doc(hidden)]
     fn writes(&self) -> usize {
         OUT
     }
 
-    /// Whether each part of it, from state to state, writes all of its results.
+    /// Whether each of its functions writes all words of its results.
     #[doc(hidden)]
     fn is_whole(&self) -> bool {
         true
     }
 
-    /// The user's function, on 32 rows transposed, as far as a loop in it. Like the others it writes all of the second.
+    /// The user's function up to its loop, on transposed rows. It must write all of `y`, as `round` and
+    /// `last` must write all of their results.
     fn inner<W: Lanes>(&self, x: &[[W; ROWS]; IN], y: &mut [[W; ROWS]; OUT]);
 
-    /// How many rounds that loop has.
+    /// Number of rounds.
     #[inline(always)]
     fn rounds(&self) -> usize {
         0
     }
 
-    /// A round of it.
+    /// One round.
     #[inline(always)]
     fn round<W: Lanes>(&self, _number: usize, y: &[[W; ROWS]; OUT], next: &mut [[W; ROWS]; OUT]) {
         *next = *y;
     }
 
-    /// What comes after it.
+    /// The computation after the loop.
     #[inline(always)]
     fn last<W: Lanes>(&self, y: &[[W; ROWS]; OUT], made: &mut [[W; ROWS]; OUT]) {
         *made = *y;
     }
 
-    /// All of the user's function, in room for two states, and in which of them its results are.
+    /// Runs the whole function in two state buffers. Returns the one that holds the results.
     #[inline(always)]
     fn all<'a, W: Lanes>(
         &self,
@@ -254,7 +273,8 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
         }
         for number in 0..self.rounds() {
             self.round(number, y, next);
-            // One row stays in registers, which no reference chooses among.
+            // A single row is copied, because it stays in registers only if no reference selects between
+            // the buffers.
             if ROWS == 1 {
                 *y = *next;
             } else {
@@ -265,7 +285,7 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
         next
     }
 
-    /// The same of elements: row r of number p is that of element r of each lane.
+    /// As `all`, on elements: row r of number p holds number p of element r of each lane.
     #[inline(always)]
     fn run<'a, W: Lanes + Shift>(
         &self,
@@ -283,10 +303,10 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
     }
 }
 
-/// Exchanges the rows of a number and the bits of its lanes where there are as many of both.
+/// Transposes the rows of a number and the bits of its lanes, if there are 32 rows.
 #[inline(always)]
 fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
-    // First the constant: with other numbers of rows the compiler does not look at a transposition.
+    // The constant is tested first, so that the transposition is not compiled for other row counts.
     if ROWS == 32
         && let Ok(square) = <&mut [W; 32]>::try_from(&mut rows[..])
     {
@@ -294,7 +314,7 @@ fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
     }
 }
 
-/// The one row of each number.
+/// The single row of each number.
 #[inline(always)]
 fn out_of_rows<W: Lanes, const N: usize>(x: &[[W; 1]; N]) -> [W; N] {
     let mut numbers = [x[0][0]; N];
@@ -304,7 +324,7 @@ fn out_of_rows<W: Lanes, const N: usize>(x: &[[W; 1]; N]) -> [W; N] {
     numbers
 }
 
-/// Numbers of one row each.
+/// Numbers as single rows.
 #[inline(always)]
 fn in_rows<W: Lanes, const N: usize>(y: [W; N]) -> [[W; 1]; N] {
     let mut rows = [[y[0]]; N];
@@ -352,7 +372,8 @@ impl<K: MapLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> 
     }
 }
 
-/// What a part makes of 32 elements, if it is the same whatever stood there before.
+/// The results of a kernel function for 32 elements, or `None` if they depend on the previous contents of
+/// its goal.
 fn written<const OUT: usize>(part: impl Fn(&mut [[u32; 32]; OUT])) -> Option<[[u32; 32]; OUT]> {
     let [mut made, mut other] = [0, u32::MAX].map(|before| [[before; 32]; OUT]);
     part(&mut made);

@@ -1,10 +1,16 @@
-//! How programs are started: so many threads, and a loop cut where a device would break it off.
+//! Launch configurations, and splitting of long loops into several runs.
 //!
-//! Vulkan in software (llvmpipe) leaves all loops of a thread when together they have made 65,535 turns, and says nothing. A GPU's
-//! driver may take a run that lasts seconds for a device that hangs. So no thread makes more than [`TURNS_MAX`] turns in a run, at any
-//! device. Many elements are taken in several runs. A loop of more rounds is three programs: what comes before it leaves
-//! its results in memory on the device, where rounds are made in as many runs as they take, and what comes after it reads them there.
-//! Holds: that memory is overwritten after, as far as the device still listens.
+//! Two limits apply to a run. Vulkan in software (llvmpipe) silently ends all loops of a thread once they
+//! have made 65,535 turns in total. A GPU's driver may treat a run of several seconds as a hang. So no
+//! thread makes more than [`TURNS_MAX`] turns per run, on any device.
+//!
+//! ```text
+//! many elements:  several runs of one program
+//! many rounds:    first ─► state in device memory ─► rounds, in several runs ─► last
+//! ```
+//!
+//! A loop with more than [`ROUNDS_MAX`] rounds becomes three programs, as sketched. Their intermediate
+//! state is overwritten afterwards, if the device still responds.
 
 use zeroize::Zeroizing;
 
@@ -15,25 +21,29 @@ use super::text::{Part, Program, Reads, Sink};
 use crate::gpu::Loaded;
 use crate::{Error, Gpu, Info, Job, Memory};
 
-/// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
+/// Number of neighbours that a thread takes in order. It is larger if there are more elements than threads
+/// × 32.
 pub(super) const RUN: usize = 32;
 
-/// How a device's programs are started. Answers do not depend on it.
+/// Launch configuration of a device's programs. It does not affect results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Launch {
-    /// Threads of a group: 64, or some more of these.
+    /// Threads per group: a multiple of 64.
     pub group_threads: u32,
-    /// Most threads of a run, in whole groups. Each takes one element after another, or 32 bits of as many.
+    /// Maximum number of threads per run, a multiple of `group_threads`. Each thread takes one element
+    /// after another, or 32 elements after another in bit-sliced kernels.
     pub run_threads: u32,
 }
 
-/// Most turns that a thread's loops make together in a run. By as many threads as are usual, a kernel without a loop makes fewer on a vector of the most elements.
+/// Maximum number of turns that a thread's loops make in total per run. With the default number of threads,
+/// a kernel without a loop stays below it even for the longest vector.
 const TURNS_MAX: usize = 3 << 14;
 
-/// Most rounds of a loop in a run.
+/// Maximum number of rounds of a loop per run.
 const ROUNDS_MAX: usize = 1 << 15;
 
-/// Where elements lie in a memory: where the first number of the first is, and how far the numbers of each are apart, in words.
+/// Position of elements in a memory, in words: the first number of the first element, and the distance
+/// between the numbers of an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) first: usize,
@@ -41,23 +51,23 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The same without so many elements.
+    /// The same span, `count` elements later.
     fn after(self, count: usize) -> Self {
         Self { first: self.first + count, ..self }
     }
 }
 
 impl Launch {
-    /// Unless others are known to be better: more threads than most devices keep busy at a time.
+    /// The default: more threads than most devices can keep busy.
     pub(super) const USUAL: Self = Self { group_threads: 64, run_threads: 1 << 17 };
 
-    /// Most threads of a run that may be asked for.
+    /// Maximum for `run_threads`.
     const RUN_THREADS_MAX: u32 = 1 << 20;
 
-    /// Whether programs can be started so on a device.
+    /// Checks that a device accepts this configuration.
     ///
     /// # Errors
-    /// [`Error::Group`] if not.
+    /// [`Error::Group`] if it does not.
     pub fn check(self, info: &Info) -> Result<(), Error> {
         let Self { group_threads: group, run_threads: run } = self;
         if group == 0 || !group.is_multiple_of(64) || group > info.max_group_threads {
@@ -70,13 +80,13 @@ impl Launch {
         Ok(())
     }
 
-    /// Threads for so many elements, of which each takes so many at a time.
+    /// Number of threads for `count` elements in bundles of `bundle`.
     pub(super) fn threads(self, bundle: usize, count: usize) -> u32 {
         let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(self.run_threads);
         bundles.min(self.run_threads).next_multiple_of(self.group_threads)
     }
 
-    /// What a program is told of so many elements.
+    /// The job of a program for `count` elements.
     fn job(self, bundle: usize, count: usize, from: Span, to: Span) -> Job {
         let threads = self.threads(bundle, count);
         let [count, first, stride, goal_first, goal_stride] =
@@ -84,7 +94,7 @@ impl Launch {
         Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
     }
 
-    /// Most elements that a run takes, of a kernel whose loop has so many rounds.
+    /// Maximum number of elements per run, for a kernel with this number of rounds.
     pub(super) fn at_once(self, rows: usize, rounds: usize) -> usize {
         let rounds = if rounds > 0 { rounds.min(ROUNDS_MAX) + 1 } else { 0 };
         self.run_threads as usize * rows * (TURNS_MAX / (rounds + turns_beside(rows)))
@@ -97,28 +107,28 @@ impl Default for Launch {
     }
 }
 
-/// Turns beside those of a kernel's loop for each bundle that a thread takes: one of the loop over bundles, and where rows are read and written in loops
-/// theirs. Where a loop ends llvmpipe counts one more.
+/// Turns per bundle that are not rounds of the kernel's loop: one turn of the loop over bundles, and the
+/// turns of the loops that read and write rows. llvmpipe counts one more turn at the end of each loop.
 const fn turns_beside(rows: usize) -> usize {
     if rows > 1 { 1 + 2 * (rows + 1) } else { 1 }
 }
 
-/// A program that is compiled, to be run more than once.
+/// A compiled program that may run several times.
 pub(crate) struct Written {
     program: Loaded,
-    /// What it is given when it runs: first how many rounds its loop has, if they are alike.
+    /// Its state. If rounds are identical, the first word is their number.
     state: Zeroizing<Vec<u32>>,
     bundle: usize,
     launch: Launch,
 }
 
 impl Written {
-    /// Gives it other words in place of the first, as its kernel asks for them.
+    /// Overwrites the first words of the state, in the order in which the kernel requests them.
     pub(crate) fn give(&mut self, words: &[u32]) {
         self.state[..words.len()].copy_from_slice(words);
     }
 
-    /// Runs it on so many elements, no more than are taken in a run.
+    /// Runs the program on `count` elements. They must fit one run.
     pub(crate) fn run(
         &self,
         gpu: &Gpu,
@@ -127,11 +137,12 @@ impl Written {
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
         let job = self.launch.job(self.bundle, count, from, to);
-        // SAFETY: spans lie within their memories, and the text is this program's.
+        // SAFETY: the spans lie within their memories, and the text is this program's own.
         unsafe { gpu.run(&self.program, &job, &self.state, source, goal) }.map(drop)
     }
 
-    /// Makes so many rounds where the elements are, of a program that has nothing else ([`Part::Rounds`]), in as many runs as they take.
+    /// Makes `rounds` rounds in place, in several runs if necessary. The program must contain only rounds
+    /// ([`Part::Rounds`]).
     pub(crate) fn make_rounds(
         &mut self,
         gpu: &Gpu,
@@ -153,17 +164,19 @@ impl Written {
 }
 
 impl Shape {
-    /// Threads for so many elements: each of them writes one result of a search or a sum.
+    /// Number of threads for `count` elements. Each thread writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
         self.launch.threads(self.bundle(), count)
     }
 
-    /// Most elements of a run. A caller that makes anything else of results than to write them must not ask for more.
+    /// Maximum number of elements per run. Callers whose program does not simply write its results must not
+    /// exceed it.
     pub(super) fn at_once(&self) -> usize {
         self.launch.at_once(self.rows, self.rounds)
     }
 
-    /// Runs it with these functions on so many elements, in as many runs as they take.
+    /// Compiles the program with these functions and runs it on `count` elements, in several runs if
+    /// necessary.
     fn run(
         self,
         gpu: &Gpu,
@@ -180,7 +193,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Compiled, to be run more than once.
+    /// Compiles the program for repeated use.
     fn written(self, gpu: &Gpu, functions: Functions) -> Result<Written, Error> {
         let (state, bundle, launch) = (functions.state()?, self.bundle(), self.launch);
         let program = gpu.program(Wording::new(self, functions.texts))?;
@@ -188,7 +201,7 @@ impl Shape {
     }
 }
 
-/// So many elements in parts of `most` or fewer: the first of each, and how many they are.
+/// Splits `count` elements into parts of at most `most`: the first index and the length of each.
 fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).step_by(most).map(move |first| (first, most.min(count - first)))
 }
@@ -197,7 +210,7 @@ impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROW
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    /// Runs it on so many elements.
+    /// Runs the program on `count` elements.
     pub(super) fn run(
         &self,
         gpu: &Gpu,
@@ -215,7 +228,7 @@ where
         Ok(())
     }
 
-    /// What comes before its loop, the rounds, and what comes after.
+    /// Runs the three programs of a long loop in turn, with the state in between in device memory.
     fn run_in_parts(
         &self,
         gpu: &Gpu,
@@ -246,7 +259,7 @@ where
         Self { reads, sink, part, ..*self }
     }
 
-    /// Compiled, to be run more than once.
+    /// Compiles the program for repeated use.
     pub(crate) fn written(&self, gpu: &Gpu) -> Result<Written, Error> {
         self.shape().written(gpu, self.functions()?)
     }

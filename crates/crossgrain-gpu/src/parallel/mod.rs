@@ -1,12 +1,20 @@
-//! Parallel algorithms over kernels that are written once, on CPUs and GPUs: [`transform`], [`generate`], [`for_each_bundle`],
-//! [`reduce`], [`transform_reduce`], [`find`], [`count_if`], [`min_element`], [`max_element`], [`copy_if`], [`inclusive_scan`],
-//! [`transform_scan`], [`gather`] and [`sort_by_key`].
+//! Parallel algorithms over kernels that are written once and run on CPUs and GPUs: [`transform`],
+//! [`generate`], [`for_each_bundle`], [`reduce`], [`transform_reduce`], [`find`], [`count_if`],
+//! [`min_element`], [`max_element`], [`copy_if`], [`inclusive_scan`], [`transform_scan`], [`gather`] and
+//! [`sort_by_key`].
 //!
-//! A kernel is a function of elements ([`Map`]), or of their bits ([`BitMap`] in [`Bits`]), generic over words. On a CPU it is
-//! compiled for registers and runs on the widest that are there; on a device its gates are traced and become a program.
-//! A [`Policy`] opens a [`Place`], where [`DeviceVec`]s live, and an algorithm runs where its elements are; [`spread`] is for several.
-//! Elements are 32-bit numbers, or what is made of some ([`Element`]); kernels have [`U64`], [`F32`] and [`F64`] for these.
-//! Holds: an algorithm gives the same at every place, and a kernel that a device does not take is an [`Error`](crate::Error).
+//! A kernel is a function of elements ([`Map`]) or of their bits ([`BitMap`] in [`Bits`]), generic over
+//! words. On a CPU it is compiled for each register width and runs in the widest registers available. On a
+//! device its gates are traced and become a program.
+//!
+//! A [`Policy`] opens a [`Place`], which holds [`DeviceVec`]s. An algorithm runs where its elements are.
+//! [`spread`] uses several places at once.
+//!
+//! An element is one or more 32-bit numbers. [`Element`] maps other types to them, and kernels use [`U64`],
+//! [`F32`] and [`F64`] for 64-bit integers and floating-point numbers.
+//!
+//! An algorithm gives the same result at every place. A kernel that a device rejects is an
+//! [`Error`](crate::Error).
 //!
 //! ```
 //! use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, Sum, find, transform, transform_reduce};
@@ -28,7 +36,7 @@
 //! # Ok::<(), crossgrain_gpu::Error>(())
 //! ```
 
-/// The page's example is run with the doc tests.
+/// Runs the page's example with the doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/parallel.md")]
 struct Page;

@@ -1,8 +1,10 @@
-//! Elements chosen, found by index and put in order.
+//! Selection, indexing and sorting.
 //!
-//! All of them come down to [`gather`]. On a device a scan counts hits and others, so that each element knows where it goes: all hits
-//! first, in order. A key's bits, from the lowest on, put elements in order by as many such steps (LSD radix sort).
-//! Which memory is read and written, and for how long, depends on results, indices and keys: they are no secrets.
+//! All of them compute indices and then [`gather`]. On a device, `partition` is the basic step: a scan
+//! counts hits and non-hits, which gives each element its new index, with all hits first and the order
+//! kept. Sorting is an LSD radix sort with one partition for each bit of the key.
+//!
+//! The memory addresses and the time depend on results, indices and keys, so these must not be secret.
 
 use crossgrain::internal::word::{Portable, Register as _};
 use rayon::prelude::*;
@@ -18,7 +20,7 @@ use super::text::{Program, Reads, Sink};
 use super::vector::{DeviceVec, Store, View};
 use crate::{Error, Gpu};
 
-/// The elements for which the kernel's result is not zero, in their order.
+/// Selects the elements for which the kernel's result is not zero, in order.
 ///
 /// # Errors
 /// As [`transform`].
@@ -71,10 +73,10 @@ where
     }
 }
 
-/// The elements that have these indices.
+/// Selects the elements with these indices.
 ///
 /// # Errors
-/// As [`transform`], if an index is that of no element, and if the vectors live at different places.
+/// As [`transform`], if an index is out of range, and if the vectors are at different places.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Policy, gather};
@@ -100,8 +102,9 @@ pub fn gather<'a, 'b, const N: usize>(
     gather_within(elements, indices)
 }
 
-/// The elements in the order of the key that the kernel makes of each; those whose keys are equal stay in theirs. A key may have
-/// several numbers, of which the last weighs most: a `u64` is one as it is, and an `f64` by [`F64::key`](super::Float::key).
+/// Sorts elements by the key that the kernel computes. The sort is stable. A key may have several numbers,
+/// of which the last is the most significant. A `u64` is a key unchanged, and an `f64` becomes one by
+/// [`F64::key`](super::Float::key).
 ///
 /// # Errors
 /// As [`transform`].
@@ -135,7 +138,7 @@ where
     gather_within(view, (&order_of_keys(&keys)?).into())
 }
 
-/// The indices of keys in their order.
+/// The indices of the keys in sorted order.
 pub(super) fn order_of_keys<const N: usize>(keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
     match keys.place.kind() {
         &Kind::Host { is_parallel, .. } => {
@@ -145,7 +148,8 @@ pub(super) fn order_of_keys<const N: usize>(keys: &DeviceVec<N>) -> Result<Devic
     }
 }
 
-/// The index of the first element whose key is least, if there are elements. Keys are as those of [`sort_by_key`].
+/// The index of the first element with the minimum key, or `None` if the vector is empty. Keys are as in
+/// [`sort_by_key`].
 ///
 /// # Errors
 /// As [`transform`].
@@ -178,7 +182,7 @@ where
     outermost(&Outermost::<false>, &transform::<_, ROWS, N, KEYS>(kernel, elements)?)
 }
 
-/// The index of the first element whose key is greatest, if there are elements.
+/// The index of the first element with the maximum key, or `None` if the vector is empty.
 ///
 /// # Errors
 /// As [`transform`].
@@ -192,7 +196,7 @@ where
     outermost(&Outermost::<true>, &transform::<_, ROWS, N, KEYS>(kernel, elements)?)
 }
 
-/// The first index of the key that all are when combined.
+/// The first index of the key that results from combining all keys.
 pub(super) fn outermost<C: Combine<N>, const N: usize>(
     combine: &C,
     keys: &DeviceVec<N>,
@@ -201,7 +205,8 @@ pub(super) fn outermost<C: Combine<N>, const N: usize>(
     find::<_, 1, N>(&Is(key), keys)
 }
 
-/// The indices of a kernel's results that are not zero. Not compiled for each kernel, as all that has to do with threads.
+/// The indices of the results that are not zero. Like all code that uses threads, it is compiled only once,
+/// not for each kernel.
 fn hits(made: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
     let hit = |at: usize| (made[at] != [0]).then_some([at as u32]);
     match is_parallel && has_threads() {
@@ -210,7 +215,7 @@ fn hits(made: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
     }
 }
 
-/// The indices of keys in their order.
+/// The indices of the keys in sorted order.
 fn sorted<const N: usize>(keys: &[[u32; N]], is_parallel: bool) -> Vec<[u32; 1]> {
     let mut order: Vec<_> = (0..keys.len() as u32).map(|at| [at]).collect();
     let key = |&[at]: &[u32; 1]| {
@@ -225,7 +230,7 @@ fn sorted<const N: usize>(keys: &[[u32; N]], is_parallel: bool) -> Vec<[u32; 1]>
     order
 }
 
-/// The indices of a device's keys in their order.
+/// The indices of a device's keys in sorted order.
 fn order_of<const N: usize>(gpu: &Gpu, keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
     let mut order = transform(&Same, keys.place.indices(0..keys.len)?)?;
     for p in 0..N {
@@ -241,8 +246,8 @@ fn order_of<const N: usize>(gpu: &Gpu, keys: &DeviceVec<N>) -> Result<DeviceVec<
     Ok(order)
 }
 
-/// The indices of a device's elements, first of those for which the kernel's result is not zero, in order, then of the others; and
-/// how many the first are.
+/// The indices of a device's elements: first those for which the kernel's result is not zero, then the
+/// others, each in order. Also returns the number of the first kind.
 fn partition<K, const ROWS: usize, const N: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -266,7 +271,7 @@ where
     Ok((order, hits as usize))
 }
 
-/// The elements that have these indices, all of which there are.
+/// Selects the elements with these indices, which must be in range.
 fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) -> Result<DeviceVec<N>, Error> {
     let mut goal = DeviceVec::with_room(elements.place, indices.len)?;
     let span = goal.span();
@@ -294,7 +299,8 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
                     View::from(&stored)
                 }
             };
-            // Each thread reads its indices before it writes what they lead to in their place.
+            // The goal first holds the indices. Each thread reads an index before it overwrites it with the
+            // element.
             transform_at(&Same, indices, &mut goal, 0)?;
             let Store::Device(memory) = &mut goal.store else { return Err(Error::Place) };
             let program = Program::<_, 1, N, N>::new(gpu, &Same, Reads::Indexed, Sink::Write);

@@ -1,8 +1,13 @@
-//! Combining in the one order that every place keeps, for what depends on it: sums of rounded numbers.
+//! Combining in one fixed order at all places, for functions whose result depends on the order, for example
+//! sums of rounded numbers.
 //!
-//! A device's threads come down to this: of a reduction, thread t of T combines elements t, t + T, t + 2T and so on, and then the threads'
-//! totals are combined in turn; of a scan, each thread goes through a run of neighbours, from what all runs before it come to. T follows
-//! from how many elements there are. A CPU does the same here, with the totals of threads side by side in registers.
+//! ```text
+//! reduce: thread t of T combines elements t, t + T, t + 2T, …; then the totals are combined in order of t
+//! scan:   each thread scans a run of neighbours, starting from the total of all earlier runs
+//! ```
+//!
+//! T depends only on the number of elements. A device uses this order by construction. A CPU follows it
+//! here, with the totals of several threads side by side in registers.
 
 use crossgrain::Features;
 use crossgrain::internal::word::{Lane32, Portable, Register as _};
@@ -14,10 +19,11 @@ use super::launch::{Launch, RUN, Span};
 use super::room::Source;
 use super::scan::before_each;
 
-/// Totals that a thread of the CPU takes at a time: few enough for the second cache, and so many that wiping the stack after takes less.
+/// Number of totals that a CPU thread takes at a time. They fit the second-level cache, and wiping the
+/// stack afterwards takes less time than the work.
 const COLUMNS: usize = 1 << 12;
 
-/// The kernel's results for `len` elements combined.
+/// Combines the kernel's results for `len` elements.
 pub(super) fn reduce<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
     (features, is_parallel): (Features, bool),
     kernel: &K,
@@ -56,7 +62,7 @@ where
     totals.into_iter().flatten().fold(C::IDENTITY, |a, b| combine.combine::<u32>(a, b))
 }
 
-/// Totals, each combined with what comes next.
+/// Combines each total with the next element.
 fn combine_each<C: Combine<N>, const N: usize>(
     features: Features,
     combine: &C,
@@ -76,7 +82,7 @@ struct Each<'a, C, const N: usize> {
 }
 
 impl<C: Combine<N>, const N: usize> Work for Each<'_, C, N> {
-    /// How many bytes of each number were done.
+    /// Number of bytes of each number that were done.
     type Output = usize;
 
     #[inline(always)]
@@ -98,7 +104,7 @@ impl<C: Combine<N>, const N: usize> Work for Each<'_, C, N> {
     }
 }
 
-/// Scans elements in place, and gives back what all are when combined.
+/// Scans elements in place. Returns the total of all.
 pub(super) fn scan<C: Combine<N>, const N: usize>(
     combine: &C,
     bytes: &mut [u8],
@@ -124,7 +130,8 @@ pub(super) fn scan<C: Combine<N>, const N: usize>(
     total
 }
 
-/// Goes through a run of elements, each of which becomes the total so far where that is written, and gives back the last total.
+/// Combines a run of elements and returns the total. If `is_written`, each element is replaced by the total
+/// up to it.
 pub(super) fn through<C: Combine<N>, const N: usize>(
     combine: &C,
     mut total: [u32; N],

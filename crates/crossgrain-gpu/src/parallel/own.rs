@@ -1,4 +1,4 @@
-//! Kernels of the algorithms' own.
+//! Kernels that the algorithms use internally.
 
 use std::array;
 
@@ -6,7 +6,7 @@ use crossgrain::internal::word::Lanes;
 
 use super::kernel::{Bundle, Combine, Map, Rounds};
 
-/// An element as it is.
+/// Returns an element unchanged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Same;
 
@@ -17,7 +17,7 @@ impl<const N: usize> Map<N, N> for Same {
     }
 }
 
-/// This element, whatever the index.
+/// Returns this element for every index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill<const N: usize>(pub(super) [u32; N]);
 
@@ -32,7 +32,8 @@ impl<const N: usize> Map<1, N> for Fill<N> {
     }
 }
 
-/// Whether a kernel's result is not zero, in `N` numbers: the first and the second are 1 if so, and a third 1 if not.
+/// Tests whether a kernel's result is not zero. Numbers 0 and 1 are 1 if so, and otherwise 0. Number 2, if
+/// present, is the opposite.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit<'a, K>(pub(super) &'a K);
 
@@ -70,20 +71,20 @@ where
     }
 }
 
-/// The first of numbers, for a kernel's one result. The others are left as they are.
+/// The first number, for a kernel's single result. The others are unchanged.
 #[inline(always)]
 fn first_of<W: Lanes, const ROWS: usize, const N: usize>(y: &mut [[W; ROWS]; N]) -> &mut [[W; ROWS]; 1] {
     array::from_mut(&mut y[0])
 }
 
-/// What [`Hit`] makes of a result.
+/// The numbers of [`Hit`] for a result.
 #[inline(always)]
 fn hits<W: Lanes, const ROWS: usize, const N: usize>(made: [W; ROWS]) -> [[W; ROWS]; N] {
     let mut any = made[0];
     for row in &made[1..] {
         any = !(!any & !*row);
     }
-    // Of a lane of 32 bits the lowest is left, and of rows the first.
+    // The hit bit is the lowest bit of a 32-bit lane, or the first row.
     if ROWS == 1 {
         any = !any.equal_lanes(any.zero()) & any.filled(1);
     }
@@ -95,10 +96,11 @@ fn hits<W: Lanes, const ROWS: usize, const N: usize>(made: [W; ROWS]) -> [[W; RO
     y
 }
 
-/// Where an element goes of which [`Hit`] says whether it is a hit, and how many hits and others there are up to it: all hits first.
+/// The new index of an element in a partition with hits first. Inputs are whether it is a hit, and the
+/// numbers of hits and of other elements up to and including it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// How many hits there are.
+    /// Total number of hits.
     pub(super) hits: u32,
 }
 
@@ -111,7 +113,7 @@ impl Map<3, 1> for Target {
     }
 }
 
-/// Not zero where a bit is clear.
+/// Not zero if the bit is clear.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clear {
     pub(super) bit: u32,
@@ -124,7 +126,7 @@ impl Map<1, 1> for Clear {
     }
 }
 
-/// An element combined with what stands before it.
+/// Combines an element with the total of all earlier ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct After<'a, C, const N: usize> {
     pub(super) combine: &'a C,
@@ -142,7 +144,7 @@ impl<C: Combine<N>, const N: usize> Map<N, N> for After<'_, C, N> {
     }
 }
 
-/// The key that is first in order, or last. Of its numbers the last weighs most.
+/// The minimum or maximum key. The last number is the most significant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outermost<const IS_LAST: bool>;
 
@@ -164,7 +166,7 @@ impl<const IS_LAST: bool, const N: usize> Combine<N> for Outermost<IS_LAST> {
     }
 }
 
-/// Whether an element is this one.
+/// Tests whether an element equals this one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Is<const N: usize>(pub(super) [u32; N]);
 
@@ -179,7 +181,7 @@ impl<const N: usize> Map<N, 1> for Is<N> {
     }
 }
 
-/// A number of an element.
+/// One number of an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number(pub(super) usize);
 

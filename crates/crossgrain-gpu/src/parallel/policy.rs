@@ -1,4 +1,4 @@
-//! Where algorithms run.
+//! Execution policies and places.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,27 +10,27 @@ use crossgrain::Features;
 use super::vector::{LEN_MAX, View};
 use crate::{Error, Gpu, choose};
 
-/// An execution policy.
+/// An execution policy: where algorithms run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// One thread of the CPU.
     Seq,
     /// All threads of rayon's current pool.
     Par,
-    /// The CUDA device of this number.
+    /// The CUDA device with this number.
     Cuda(usize),
-    /// The Vulkan, Metal or Direct3D 12 device of this number.
+    /// The Vulkan, Metal or Direct3D 12 device with this number.
     Wgpu(usize),
-    /// The first GPU that there is and that is no CPU in disguise, otherwise as [`Policy::Par`].
+    /// The first hardware GPU. Without one, the same as [`Policy::Par`].
     #[default]
     Auto,
 }
 
 impl Policy {
-    /// A place for vectors.
+    /// Opens a place for vectors.
     ///
     /// # Errors
-    /// If there is no such device, or `CROSSGRAIN_ISA` cannot be read.
+    /// If the device does not exist, or `CROSSGRAIN_ISA` is invalid.
     pub fn open(self) -> Result<Place, Error> {
         let kind = match self {
             Self::Seq | Self::Par => {
@@ -81,7 +81,7 @@ impl FromStr for Policy {
     }
 }
 
-/// A CPU or a device, where vectors live and algorithms on them run.
+/// A CPU or device that holds vectors and runs algorithms on them.
 #[derive(Clone)]
 pub struct Place(Arc<Kind>);
 
@@ -91,16 +91,16 @@ pub(super) enum Kind {
 }
 
 impl Place {
-    /// A place on a device that is open already ([`choose`]).
+    /// A place on an open device ([`choose`]).
     pub fn on(gpu: Gpu) -> Self {
         Self(Arc::new(Kind::Device(gpu)))
     }
 
-    /// The numbers of a range, which are computed and not stored: what [`generate`](super::generate) begins with, and where
-    /// any other algorithm may begin.
+    /// The numbers of a range. They are computed and not stored. [`generate`](super::generate) uses them,
+    /// and every other algorithm accepts them.
     ///
     /// # Errors
-    /// If the range ends before it begins, or beyond 2³¹.
+    /// If the range's end is less than its start, or greater than 2³¹.
     pub fn indices(&self, range: Range<usize>) -> Result<View<'_, 1>, Error> {
         if range.start > range.end || range.end > LEN_MAX {
             return Err(Error::Range { start: range.start, end: range.end, len: LEN_MAX });

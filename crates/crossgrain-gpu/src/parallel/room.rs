@@ -1,20 +1,20 @@
-//! A bundle in a CPU's memory: where its elements come from, and where a kernel works on them.
+//! A bundle in a CPU's memory: the source of its elements, and the buffers of a kernel.
 
 use crossgrain::internal::word::Lane32;
 
 use super::kernel::Bundle;
 
-/// Where elements come from.
+/// The source of elements.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a, const N: usize> {
-    /// The bytes of each of their numbers.
+    /// Stored elements: the bytes of each of their numbers.
     Stored([&'a [u8]; N]),
-    /// Their number in a range: this is the first.
+    /// The numbers of a range, which starts here.
     Indices(u32),
 }
 
 impl<const N: usize> Source<'_, N> {
-    /// What comes after so many elements.
+    /// The source without its first `count` elements.
     pub(super) fn after(self, count: usize) -> Self {
         match self {
             Self::Stored(numbers) => Self::Stored(numbers.map(|bytes| &bytes[4 * count..])),
@@ -22,7 +22,7 @@ impl<const N: usize> Source<'_, N> {
         }
     }
 
-    /// An element of each lane, from this one on.
+    /// One element per lane, from element `at`.
     #[inline(always)]
     pub(super) fn read<W: Lane32>(&self, isa: W::Isa, at: usize) -> [W; N] {
         let mut words = [W::splat_lanes(isa, 0); N];
@@ -39,7 +39,7 @@ impl<const N: usize> Source<'_, N> {
     }
 }
 
-/// The numbers from 0 on, as many as the widest register has lanes.
+/// The numbers 0 to 15, for the lanes of the widest register.
 const COUNTS: [u8; 64] = {
     let (mut bytes, mut at) = ([0; 64], 0);
     while at < 16 {
@@ -49,7 +49,8 @@ const COUNTS: [u8; 64] = {
     bytes
 };
 
-/// A bundle's elements and what a kernel makes of them. Words of bits are too many for registers, and are not moved from where they are.
+/// A bundle's elements and a kernel's state. Bit-sliced words do not fit the registers, so they stay in
+/// this memory and are not copied.
 pub(super) struct Room<W, const ROWS: usize, const IN: usize, const OUT: usize> {
     x: [[W; ROWS]; IN],
     y: [[[W; ROWS]; OUT]; 2],
@@ -62,7 +63,7 @@ impl<W: Lane32, const ROWS: usize, const IN: usize, const OUT: usize> Room<W, RO
         Self { x: [[zero; ROWS]; IN], y: [[[zero; ROWS]; OUT]; 2] }
     }
 
-    /// A kernel's results for the elements from `at` on, as lanes of a bundle.
+    /// A kernel's results for the elements from `at`, as lanes of a bundle.
     #[inline(always)]
     pub(super) fn run<K: Bundle<ROWS, IN, OUT>>(
         &mut self,

@@ -1,7 +1,8 @@
-//! Scans: every element replaced by what it and all before it are when combined.
+//! Scans: each element is replaced by the combination of all elements up to and including it.
 //!
-//! Threads take runs of neighbours. On a device a first program combines each run, the host adds up what stands before each, and a
-//! second program goes through the runs from there on. A CPU goes through its pieces, and adds what stands before to each after.
+//! On a device, threads take runs of neighbours. A first program computes the total of each run, the host
+//! combines the totals of earlier runs, and a second program scans each run from there. A CPU scans its
+//! pieces first, and then combines each piece with the total of the earlier ones.
 
 use super::algorithm::{PIECE, in_pieces, transform};
 use super::host;
@@ -14,7 +15,7 @@ use super::text::{Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
 use crate::{Error, Gpu};
 
-/// Of every element what it and all before it are when combined.
+/// Replaces each element by the combination of all elements up to and including it.
 ///
 /// # Errors
 /// As [`transform`].
@@ -37,7 +38,7 @@ where
     transform_scan::<_, _, 1, N, N>(&Same, combine, elements)
 }
 
-/// The same of the kernel's results for all elements.
+/// As [`inclusive_scan`], for the kernel's results.
 ///
 /// # Errors
 /// As [`transform`].
@@ -55,7 +56,7 @@ where
     Ok(made)
 }
 
-/// Scans the `N` numbers of all elements from number `first` on, in place, and gives back what all are when combined.
+/// Scans `N` numbers of all elements in place, from number `first`. Returns the total of all.
 pub(super) fn scan_from<C, const N: usize, const ALL: usize>(
     combine: &C,
     elements: &mut DeviceVec<ALL>,
@@ -89,7 +90,7 @@ where
     }
 }
 
-/// What stands before each of these when combined, and what all of them are.
+/// The total before each of these, and the total of all.
 pub(super) fn before_each<C: Combine<N>, const N: usize>(
     combine: &C,
     totals: &[[u32; N]],

@@ -1,8 +1,12 @@
-//! The library's Serpent generator as a kernel: the blocks of a random stream, bit-sliced, at any place.
+//! crossgrain's Serpent generator as a kernel: the blocks of a random stream, bit-sliced, at any place.
 //!
-//! Number i of a block is its word i. Each round of Serpent has one of eight S-boxes, so that eight of them are a round of the loop. All end in the linear
-//! transformation, which the last round of Serpent does without: it is undone at the end. Keys are mixed in before it, as in the library's other kernels.
-//! Source: as `circuit::serpent_linear`. Holds: keys are state, in no program's text, and wiped when the kernel is dropped.
+//! Number i of a block is its word i. Serpent has eight S-boxes, one per round in turn, so a round of the
+//! loop here is eight rounds of Serpent. Each ends with the linear transformation. The last round of
+//! Serpent has none, so `last` undoes it. As in the other bit-sliced kernels, round keys are added before
+//! the transformation.
+//!
+//! Source: as `circuit::serpent_linear`. Keys are program state: they are in no program's text, and are
+//! wiped when the kernel is dropped.
 
 use std::fmt;
 
@@ -15,7 +19,7 @@ use super::blocks::{Blocks, State};
 use super::kernel::BitLoop;
 use crate::Error;
 
-/// The blocks of a random stream of Serpent: of index i, block `first + i`.
+/// The blocks of a random Serpent stream. Index i gives block `first + i`.
 ///
 /// ```
 /// use crossgrain::stream::{Seed, Stream};
@@ -33,15 +37,15 @@ use crate::Error;
 pub struct SerpentBlocks(Blocks);
 
 impl SerpentBlocks {
-    /// The stream of this key from a block on.
+    /// The stream of this key, from block `first`.
     ///
     /// # Errors
-    /// If the key is not one of Serpent.
+    /// If it is not a Serpent key.
     pub fn new(key: &Key, first: u128) -> Result<Self, Error> {
         Blocks::new(Cipher::Serpent256, key, first).map(Self)
     }
 
-    /// Round `INDEX` of eight, where the bits lie.
+    /// Round `INDEX` of eight, at the bits' present places.
     #[inline(always)]
     fn round_of_eight<W: Lanes, const INDEX: usize>(
         &self,
@@ -57,7 +61,7 @@ impl SerpentBlocks {
     }
 }
 
-/// S-box `INDEX` on a bit of each word, and that bit of a key's.
+/// S-box `INDEX` on one bit of each word, followed by that bit of the round key.
 #[inline(always)]
 fn keyed<W: Lanes, const INDEX: usize>(bits: [W; 4], key: &[[u32; 32]], bit: usize) -> [W; 4] {
     let mut bits = serpent_sbox::forward(INDEX, bits);
@@ -80,7 +84,7 @@ impl BitLoop<1, 4> for SerpentBlocks {
     #[inline(always)]
     fn round<W: Lanes>(&self, number: usize, state: &State<W>, next: &mut State<W>) {
         let (state, next) = (state.as_flattened(), next.as_flattened_mut());
-        // From there eight transformations bring each bit to its own place.
+        // Eight transformations bring each bit from these places back to its own place.
         let mut places = const { Places::after(32 - 8) };
         let key = self.0.key(8 * number + 1);
         for bit in 0..32 {

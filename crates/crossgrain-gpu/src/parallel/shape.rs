@@ -1,9 +1,18 @@
-//! What of a program does not depend on its kernel's type: its text around the kernel's functions.
+//! The part of a program that does not depend on its kernel's type: the text around the kernel's functions.
 //!
-//! A thread takes a bundle after another, of `rows` elements that lie a group apart, so that neighbouring threads read
-//! neighbouring words. The text says how elements reach the kernel and what is done with its results. A job's words are how
-//! many elements there are, how many threads, and for source and goal where the first number of the first element is and how
-//! many words lie between the numbers of one.
+//! A thread takes one bundle after another. A bundle has `rows` elements that are one group apart, so that
+//! neighbouring threads read neighbouring words. In pseudo-code:
+//!
+//! ```text
+//! for each bundle of this thread
+//!     read row 0..rows of each number, transpose them if there are 32
+//!     made = last(round(… round(kernel(given))))
+//!     transpose, then write, search, combine or scan row 0..rows
+//! ```
+//!
+//! A job has six words: the number of elements, the number of threads, and two each for source and goal.
+//! Those two are the position of the first element's first number, and the distance in words between the
+//! numbers of an element.
 
 use crossgrain::internal::circuit::emit::{Field, Language};
 use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
@@ -17,12 +26,12 @@ use super::launch::{Launch, RUN};
 use super::text::{Part, Reads};
 use crate::gpu::STATE_WORDS_MAX;
 
-/// What a program does with a kernel's results, as its text says it.
+/// How a program's text uses the kernel's results.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     Write,
     Find,
-    /// From this element on, as the one below.
+    /// The identity of the combining function. `Totals` has the same.
     Combine(Vec<u32>),
     Totals(Vec<u32>),
     Scan,
@@ -30,13 +39,13 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
+    /// Whether a thread takes a run of neighbours, instead of elements that are one group apart.
     pub(super) const fn takes_runs(&self) -> bool {
         matches!(self, Self::Totals(_) | Self::Scan)
     }
 }
 
-/// A program without its kernel's type: what is written around its functions is compiled once for all kernels.
+/// A program without its kernel's type. The code here is compiled once for all kernels.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     pub(super) kernel: &'static str,
@@ -45,15 +54,15 @@ pub(super) struct Shape {
     pub(super) part: Part,
     pub(super) launch: Launch,
     pub(super) kind: Rounds,
-    /// How many rounds its kernel's loop has.
+    /// Number of rounds of the kernel's loop.
     pub(super) rounds: usize,
     pub(super) rows: usize,
-    /// Numbers of an element that are read, of a result, and of a result that are written.
+    /// Numbers per element that are read, numbers per result, and numbers per result that are written.
     pub(super) numbers: [usize; 3],
 }
 
-/// All that a program's text depends on in a device's language, and what the program is known by: the text of another differs in some
-/// of it. Words of state are not in it.
+/// Everything on which a program's text depends in a device's language. It identifies a program: programs
+/// with different texts have different wordings. It does not include words of state.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Wording {
     shape: Shape,
@@ -62,14 +71,15 @@ pub(crate) struct Wording {
 
 impl Wording {
     pub(super) fn new(mut shape: Shape, texts: Texts) -> Self {
-        // A text says how many rounds there are only where they are written in it and their state does not say so.
+        // The text contains the number of rounds only if it has the loop and the number is not in the
+        // state. Otherwise the number is normalised, so that equal texts have equal wordings.
         if texts.are_alike || matches!(shape.part, Part::First | Part::Last) {
             shape.rounds = 1;
         }
         Self { shape, texts }
     }
 
-    /// The program.
+    /// The program's text and group size.
     pub(crate) fn listing(&self, language: Language) -> Listing {
         self.shape.listing(language, &self.texts)
     }
@@ -81,27 +91,27 @@ impl Shape {
         if self.sink.takes_runs() { RUN } else { self.rows }
     }
 
-    /// Whether what comes before the kernel's loop is part of it.
+    /// Whether the computation before the kernel's loop belongs to this program.
     pub(super) const fn has_first(&self) -> bool {
         matches!(self.part, Part::All | Part::First)
     }
 
-    /// Whether there is a loop, and what comes after it is part of it.
+    /// Whether the kernel has a loop, and the computation after it belongs to this program.
     pub(super) fn has_last(&self) -> bool {
         self.kind != Rounds::None && matches!(self.part, Part::All | Part::Last)
     }
 
-    /// Numbers of an element that it begins with.
+    /// Numbers per element at the start of this program.
     const fn given(&self) -> usize {
         if self.has_first() { self.numbers[0] } else { self.made() }
     }
 
-    /// Numbers of a result.
+    /// Numbers per result.
     const fn made(&self) -> usize {
         self.numbers[1]
     }
 
-    /// The head of a function of so many numbers.
+    /// The head of a function of `count` numbers.
     pub(super) fn head(&self, name: &'static str, parameter: &'static str, count: usize) -> Head {
         Head {
             name,
@@ -112,7 +122,7 @@ impl Shape {
         }
     }
 
-    /// Adds the function that rows and bits are exchanged by, where there are as many of both.
+    /// Adds the function that transposes rows and bits, if there are 32 rows.
     pub(super) fn add_transposed(&self, functions: &mut Functions) {
         if self.rows > 1 {
             let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
@@ -122,7 +132,7 @@ impl Shape {
         }
     }
 
-    /// Adds the function that combines results, if that is done.
+    /// Adds the function that combines results, if there is one.
     pub(super) fn add_combined(&self, functions: &mut Functions, combined: Option<&Traced>) {
         if let Some(combined) = combined {
             let names = |name: &str| (0..self.made()).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
@@ -171,7 +181,7 @@ impl Shape {
         Listing { entry: entry.to_owned(), text, group_threads, dynamic_bytes: 0, reads_source, reads_keys }
     }
 
-    /// What a thread does, in the common syntax.
+    /// The body of the entry function, in the common syntax.
     fn body(&self, functions: &Texts) -> String {
         let transposed = |name, count| match self.rows {
             1 => String::new(),
@@ -202,7 +212,7 @@ impl Shape {
             self.with_made(functions),
             self.after(),
             group = self.launch.group_threads,
-            // One turn is none: how many a thread makes is counted.
+            // A loop of one turn is omitted, because it would count towards the thread's turns.
             rows = match self.rows {
                 1 => "        {\n            let i = 0u;".to_owned(),
                 count => format!("        for (var i = 0u; i < {count}u; i = i + 1u) {{"),
@@ -210,7 +220,7 @@ impl Shape {
         )
     }
 
-    /// What makes `made` of `given`.
+    /// The statements that compute `made` from `given`.
     fn with_rounds(&self, functions: &Texts) -> String {
         let given = if self.has_first() { functions.call("kernel", "given") } else { "given".to_owned() };
         let mut made = format!("        var made = {given};\n");
@@ -232,7 +242,7 @@ impl Shape {
         made
     }
 
-    /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.
+    /// The head of the loop over a thread's bundles.
     fn bundles(&self) -> String {
         if self.sink.takes_runs() {
             return "var base = thread * run; base < job.count && base - thread * run < run; base = base + 1u".to_owned();
@@ -246,7 +256,7 @@ impl Shape {
         )
     }
 
-    /// How row i of each number is read.
+    /// The statements that read row i of each number.
     fn with_given(&self) -> String {
         let value = |p| match self.reads {
             Reads::Source => format!("source[job.source_first + {p}u * job.source_stride + at]"),
@@ -257,7 +267,7 @@ impl Shape {
         (0..self.given()).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
     }
 
-    /// What comes before the loop.
+    /// The statements before the loop.
     fn before(&self) -> String {
         let total = |value: &dyn Fn(usize) -> String| {
             let words = (0..self.made()).map(|p| format!("    total.x[{p}] = {};\n", value(p)));
@@ -276,7 +286,7 @@ impl Shape {
         }
     }
 
-    /// What is done with row i of each number.
+    /// The statements that use row i of each number.
     fn with_made(&self, functions: &Texts) -> String {
         let each = |line: &dyn Fn(usize) -> String| (0..self.made()).map(line).collect::<String>();
         let combined = || {
@@ -299,7 +309,7 @@ impl Shape {
         }
     }
 
-    /// What comes after the loop.
+    /// The statements after the loop.
     fn after(&self) -> String {
         match self.sink {
             Form::Write | Form::Scan | Form::Place => String::new(),
@@ -311,12 +321,12 @@ impl Shape {
     }
 }
 
-/// A number of the element `at` in the goal.
+/// Number `p` of element `at` in the goal.
 fn goal(p: usize) -> String {
     format!("goal[job.goal_first + {p}u * job.goal_stride + at]")
 }
 
-/// Every row of every number of a structure.
+/// All rows of all numbers of a structure.
 fn rows_of(name: &str, count: usize, rows: usize) -> Vec<String> {
     let number = |p| (0..rows).map(move |row| format!("{name}.p{p}.x[{row}]"));
     (0..count).flat_map(number).collect()

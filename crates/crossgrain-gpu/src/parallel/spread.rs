@@ -1,4 +1,4 @@
-//! Several places at once.
+//! Work on several places at once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,15 @@ use std::thread;
 use super::policy::Place;
 use crate::Error;
 
-/// Does a job with the parts of a range, each of `part` elements or fewer, at several places at the same time, and gives back what
-/// comes of each part, in order. A place that is done with a part takes the next one, so that a faster one takes more. Where the
-/// job gives the same at every place, so does this, whatever place took what.
+/// Splits a range into parts of at most `part` elements, runs a job for each at several places in parallel,
+/// and returns the results in order.
+///
+/// A place that finishes a part takes the next one, so faster places take more. If the job gives the same
+/// result at every place, the distribution does not affect the results.
 ///
 /// # Errors
-/// What the first part that fails does; then no place takes another. If there is no place, or a part has no element.
+/// The error of the first part that fails; the places then take no more parts. Also if `places` is empty or
+/// `part` is zero.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{Lanes, Map, Policy, Sum, spread, transform_reduce};
@@ -53,14 +56,14 @@ pub fn spread<T: Send>(
             let Some(start) = at.checked_mul(part).filter(|&start| start < len) else { return done };
             let result = job(place, start..len.min(start.saturating_add(part)));
             if result.is_err() {
-                // As if all were taken: no number of a part is as large.
+                // Marks all parts as taken: no part has number this large.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             }
             done.push((at, result));
         }
     };
     let mut done = thread::scope(|scope| {
-        // A place for which there is no thread leaves its work to the others.
+        // If a thread cannot be started, the other places do its work.
         let started =
             others.iter().filter_map(|place| thread::Builder::new().spawn_scoped(scope, || work(place)).ok());
         let started: Vec<_> = started.collect();

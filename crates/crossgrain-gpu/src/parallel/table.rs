@@ -2,9 +2,12 @@
 
 use crossgrain::internal::word::Lanes;
 
-/// The entry of a table in every lane, by the lowest bits of an index, as many as the table needs. All entries take part, so that it
-/// takes the same time for all indices, and a secret may be one. Where indices are public, [`Lanes::look_up_public`] reads a table from
-/// memory, and [`gather`](super::gather) reads from a vector.
+/// Looks up a table entry in every lane. The lowest bits of `index` select the entry; higher bits are
+/// ignored.
+///
+/// All entries take part, so the time is the same for every index, and the index may be secret. For public
+/// indices, [`Lanes::look_up_public`] reads a table from memory, and [`gather`](super::gather) reads from a
+/// vector.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, look_up, transform};
@@ -31,7 +34,7 @@ pub fn look_up<W: Lanes, const COUNT: usize>(table: &[u32; COUNT], index: W) -> 
         *word = index.filled(*entry);
     }
     for bit in 0..COUNT.trailing_zeros() {
-        // Of two neighbours the one that this bit chooses.
+        // This bit selects one of two neighbours.
         let mask = index.shift_lanes_up(31 - bit).top_of_lanes();
         for at in 0..COUNT >> (bit + 1) {
             left[at] = mask.select(left[2 * at + 1], left[2 * at]);

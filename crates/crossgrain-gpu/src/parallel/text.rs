@@ -1,6 +1,7 @@
-//! An algorithm with a user's kernel as a program for a device.
+//! Programs for a device: an algorithm combined with a user's kernel.
 //!
-//! The kernel's gates are traced and become functions. That is done for each type of kernel, and all else in `shape`, once.
+//! The kernel's gates are traced and become functions. This part is compiled for each type of kernel.
+//! Everything else is in `shape` and compiled once.
 
 use std::any::type_name;
 
@@ -12,53 +13,57 @@ use super::launch::Launch;
 use super::shape::{Form, Shape};
 use crate::{Error, Gpu};
 
-/// Which part of a kernel a program is. All but the first two begin with what the one before left.
+/// The part of a kernel that a program contains. `Rounds` and `Last` start from the state that the previous
+/// part left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
-    /// The kernel as it is.
+    /// The whole kernel.
     All,
-    /// What comes before its loop.
+    /// The computation before its loop.
     First,
-    /// The rounds of its loop, all alike.
+    /// Rounds of its loop, all identical.
     Rounds,
-    /// What comes after it.
+    /// The computation after its loop.
     Last,
 }
 
-/// Where a program's elements come from.
+/// The origin of a program's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reads {
-    /// Memory of its own.
+    /// Separate memory.
     Source,
-    /// Where its results go.
+    /// The goal.
     Goal,
-    /// They are the numbers of a range.
+    /// The elements are the numbers of a range.
     Indices,
-    /// Memory of its own, at the index that the first number says which stands where the result goes.
+    /// Separate memory, indexed: the goal's first number holds each element's index, and the result
+    /// overwrites it.
     Indexed,
 }
 
-/// What a program does with a kernel's results.
+/// The use of a kernel's results.
 #[derive(Clone)]
 pub(crate) enum Sink {
     /// Writes them.
     Write,
-    /// Writes the index of the first element of each thread whose result is not zero, or [`NO_HIT`].
+    /// Writes, for each thread, the index of the first element whose result is not zero, or [`NO_HIT`].
     Find,
-    /// Writes what those of each thread are when combined: by this function, from this element on.
+    /// Writes, for each thread, its results combined by this function. The vector is the function's
+    /// identity.
     Combine(Traced, Vec<u32>),
-    /// The same where each thread has taken a run of neighbours, in order.
+    /// As `Combine`, but each thread takes a run of neighbours in order.
     Totals(Traced, Vec<u32>),
-    /// Writes what each is when combined with all before it in its thread's run, which begins with the thread's element of the source.
+    /// Writes the scan of each thread's run. The initial value of a run is the thread's element of the
+    /// source.
     Scan(Traced),
-    /// Writes the index of each element where the kernel's result says.
+    /// Writes the index of each element to the position that the kernel's result gives.
     Place,
 }
 
-/// What a thread that found nothing writes.
+/// The result of a thread that found nothing.
 pub(super) const NO_HIT: u32 = u32::MAX;
 
-/// How two elements are combined, traced.
+/// Traces a function that combines two elements.
 pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
     trace_given(Width::Three, 2 * N, |words| {
         let (mut a, mut b) = ([words[0]; N], [words[0]; N]);
@@ -69,7 +74,7 @@ pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
 }
 
 impl Sink {
-    /// What a text says of it, and how elements are combined, if they are.
+    /// The text's form, and the combining function, if there is one.
     fn taken_apart(&self) -> (Form, Option<&Traced>) {
         match self {
             Self::Write => (Form::Write, None),
@@ -82,7 +87,7 @@ impl Sink {
     }
 }
 
-/// A program before it is written.
+/// A program before its text is generated.
 pub(crate) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> {
     pub(crate) kernel: &'a K,
     pub(crate) reads: Reads,
@@ -95,7 +100,8 @@ impl<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'a, K,
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
+    /// A program with the whole kernel and the device's launch configuration. Indexed reads and writes, and
+    /// runs of neighbours, use the default configuration, so that they never need several runs.
     pub(super) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
         let is_whole =
             sink.taken_apart().0.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
@@ -103,7 +109,7 @@ where
         Self { kernel, reads, sink, part: Part::All, launch }
     }
 
-    /// What of it does not depend on its kernel's type.
+    /// The part that does not depend on the kernel's type.
     pub(super) fn shape(&self) -> Shape {
         Shape {
             kernel: type_name::<K>(),
@@ -118,7 +124,7 @@ where
         }
     }
 
-    /// The kernel and what it needs, as functions.
+    /// The kernel and the functions that it needs.
     pub(super) fn functions(&self) -> Result<Functions, Error> {
         let (shape, mut functions) = (self.shape(), Functions::default());
         shape.add_transposed(&mut functions);
@@ -135,7 +141,7 @@ where
         Ok(functions)
     }
 
-    /// The function of its loop.
+    /// Adds the function for a round of the loop.
     fn add_rounds(&self, functions: &mut Functions, head: Head) -> Result<(), Error> {
         let (rounds, round) =
             (self.kernel.rounds(), |number| traced(|y, next| self.kernel.round(number, y, next)));
@@ -143,7 +149,8 @@ where
             Rounds::None => {}
             Rounds::Each if self.part == Part::All => functions.add_round(head, (0..rounds).map(round))?,
             Rounds::Each => {
-                // More than there is room for state of, so without any they are alike.
+                // The loop is long, so the rounds' state would exceed the maximum unless it is empty.
+                // Without state, rounds are identical.
                 let mut each = Functions::default();
                 each.add_round(head.clone(), (0..rounds).map(round))?;
                 each.state()?;
@@ -155,7 +162,7 @@ where
     }
 }
 
-/// A function of the rows of numbers, traced. What it leaves unwritten is zero.
+/// Traces a function of the rows of numbers. Words that it leaves unwritten are zero.
 fn traced<const ROWS: usize, const IN: usize, const OUT: usize>(
     circuit: impl FnOnce(&[[Sym; ROWS]; IN], &mut [[Sym; ROWS]; OUT]),
 ) -> Traced {

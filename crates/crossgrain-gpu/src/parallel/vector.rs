@@ -1,7 +1,11 @@
-//! Vectors that live at a place.
+//! Vectors of elements at a place.
 //!
-//! The numbers of all elements lie one after another, first the first of each, then the second, and so on: a register, or a
-//! group of threads, reads neighbouring words, however many make an element. Words are little-endian.
+//! ```text
+//! number 0 of elements 0, 1, 2, …, stride − 1 | number 1 of elements 0, 1, 2, … | …
+//! ```
+//!
+//! A register, or a group of threads, therefore reads neighbouring words for any number of numbers per
+//! element. Words are little-endian.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,34 +20,34 @@ use super::room::Source;
 use super::text::Reads;
 use crate::{Error, Memory};
 
-/// Most elements of a vector.
+/// Maximum number of elements in a vector.
 pub(super) const LEN_MAX: usize = 1 << 31;
 
-/// Elements of `N` numbers of 32 bits each, in the memory of a CPU or a device.
+/// A vector of elements with `N` 32-bit numbers each, in the memory of a CPU or a device.
 pub struct DeviceVec<const N: usize> {
     pub(super) place: Place,
     pub(super) store: Store,
     pub(super) len: usize,
-    /// Elements that there is room for, by which number p of an element is found: `p * stride` words after the first.
+    /// Capacity in elements. Number p of an element is `p * stride` words after its first number.
     pub(super) stride: usize,
 }
 
-/// Where the numbers are.
+/// The memory of the numbers.
 pub(super) enum Store {
     Host(Vec<u8>),
     Device(Memory),
 }
 
 impl<const N: usize> DeviceVec<N> {
-    /// A vector of these elements.
+    /// Creates a vector of these elements.
     ///
     /// # Errors
-    /// If the place has no room, or is lost.
+    /// If the place has too little memory, or is lost.
     pub fn from_slice(place: &Place, elements: &[[u32; N]]) -> Result<Self, Error> {
         Self::from_values(place, elements)
     }
 
-    /// A vector of elements that are these values.
+    /// Creates a vector of these values.
     ///
     /// # Errors
     /// As [`DeviceVec::from_slice`].
@@ -57,7 +61,7 @@ impl<const N: usize> DeviceVec<N> {
         Self::from_bytes(place, bytes, values.len())
     }
 
-    /// A vector of so many elements from the numbers of all, one after another.
+    /// Creates a vector of `len` elements from the numbers in this module's layout.
     pub(super) fn from_bytes(place: &Place, bytes: Vec<u8>, len: usize) -> Result<Self, Error> {
         if matches!(place.kind(), Kind::Host { .. }) && len <= LEN_MAX {
             return Ok(Self { place: place.clone(), store: Store::Host(bytes), len, stride: len });
@@ -71,11 +75,11 @@ impl<const N: usize> DeviceVec<N> {
         Ok(vector)
     }
 
-    /// Room for so many elements, whatever they are.
+    /// Allocates a vector of `len` elements with unspecified values.
     pub(super) fn with_room(place: &Place, len: usize) -> Result<Self, Error> {
         const { assert!(N > 0, "an element has one number or more") };
         let len_bytes = len.saturating_mul(4 * N);
-        // Words are counted in 32 bits on a device.
+        // Devices count words in 32 bits.
         if len > LEN_MAX || len_bytes / 4 > u32::MAX as usize {
             return Err(Error::Memory { len_bytes });
         }
@@ -86,15 +90,15 @@ impl<const N: usize> DeviceVec<N> {
         Ok(Self { place: place.clone(), store, len, stride: len })
     }
 
-    /// The elements.
+    /// Copies the elements to the host.
     ///
     /// # Errors
-    /// If the place is lost, or the host has no room.
+    /// If the place is lost, or the host has too little memory.
     pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
         View::from(self).to_vec()
     }
 
-    /// The values that the elements are.
+    /// Copies the elements to the host, as values.
     ///
     /// # Errors
     /// As [`DeviceVec::to_vec`].
@@ -102,26 +106,27 @@ impl<const N: usize> DeviceVec<N> {
         View::from(self).to_values()
     }
 
-    /// A copy of the elements at a place, which may be another. To move them, drop the vector after.
+    /// Copies the elements to a place, which may be a different one.
     ///
     /// # Errors
-    /// If either place is lost, or there is no room for them there or on the host, by which they go.
+    /// If either place is lost, or there is too little memory there or on the host. The copy passes through
+    /// the host.
     pub fn copy_to(&self, place: &Place) -> Result<Self, Error> {
         View::from(self).copy_to(place)
     }
 
-    /// Some of the elements.
+    /// A range of the elements.
     ///
     /// # Errors
-    /// If there are not so many.
+    /// If the range exceeds the vector.
     pub fn view(&self, range: impl RangeBounds<usize>) -> Result<View<'_, N>, Error> {
         View::from(self).view(range)
     }
 
-    /// Makes it shorter, or longer by elements of this value. Room that was there stays.
+    /// Shortens the vector, or extends it with elements of this value. The capacity never decreases.
     ///
     /// # Errors
-    /// If the place has no room or is lost; then it is as it was.
+    /// If the place has too little memory or is lost. The vector is then unchanged.
     pub fn resize(&mut self, len: usize, value: [u32; N]) -> Result<(), Error> {
         let old_len = self.len;
         if len > self.stride {
@@ -142,23 +147,23 @@ impl<const N: usize> DeviceVec<N> {
         Span { first: 0, stride: self.stride }
     }
 
-    /// How many elements.
+    /// Number of elements.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the vector has no elements.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where it lives.
+    /// The place that holds the elements.
     pub const fn place(&self) -> &Place {
         &self.place
     }
 }
 
-/// So many bytes of zeros, if the host has room for them.
+/// Allocates zeroed bytes, or fails if the host has too little memory.
 pub(super) fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len_bytes).map_err(|_| Error::Memory { len_bytes })?;
@@ -166,11 +171,11 @@ pub(super) fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Elements that have the numbers of one and then those of the other, `N` in all: so a kernel takes several vectors. All are
-/// copied.
+/// Concatenates the numbers of elements with equal index, so that a kernel can take several vectors. The
+/// `A` numbers of `one` come first, and `N` is `A + B`. All elements are copied.
 ///
 /// # Errors
-/// If they are not as many or live at different places, or the place has no room or is lost.
+/// If the lengths or the places differ, or if the place has too little memory or is lost.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Policy, zip};
@@ -203,28 +208,28 @@ impl<const N: usize> fmt::Debug for DeviceVec<N> {
     }
 }
 
-/// Elements in a row: of a vector, or the numbers of a range ([`Place::indices`]).
+/// A range of a vector's elements, or the numbers of a range ([`Place::indices`]).
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, const N: usize> {
     pub(super) place: &'a Place,
-    /// Nothing for the numbers of a range.
+    /// `None` for the numbers of a range.
     pub(super) stored: Option<&'a DeviceVec<N>>,
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
 impl<'a, const N: usize> View<'a, N> {
-    /// How many elements.
+    /// Number of elements.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the view has no elements.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// As a CPU reads them.
+    /// The elements for a CPU.
     pub(super) fn source(&self) -> Result<Source<'a, N>, Error> {
         let Some(vector) = self.stored else { return Ok(Source::Indices(self.first as u32)) };
         let Store::Host(bytes) = &vector.store else { return Err(Error::Place) };
@@ -232,7 +237,7 @@ impl<'a, const N: usize> View<'a, N> {
         Ok(Source::Stored(std::array::from_fn(number)))
     }
 
-    /// As a device reads them.
+    /// The elements' memory on a device.
     pub(super) fn memory(&self) -> Option<&'a Memory> {
         match &self.stored?.store {
             Store::Device(memory) => Some(memory),
@@ -248,10 +253,10 @@ impl<'a, const N: usize> View<'a, N> {
         Span { first: self.first, stride: self.stored.map_or(0, |vector| vector.stride) }
     }
 
-    /// Some of these.
+    /// A range of these elements.
     ///
     /// # Errors
-    /// If there are not so many.
+    /// If the range exceeds the view.
     pub fn view(&self, range: impl RangeBounds<usize>) -> Result<Self, Error> {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -269,15 +274,15 @@ impl<'a, const N: usize> View<'a, N> {
         Ok(Self { first: self.first + start, len: end - start, ..*self })
     }
 
-    /// The elements.
+    /// Copies the elements to the host.
     ///
     /// # Errors
-    /// If the place is lost, or the host has no room.
+    /// If the place is lost, or the host has too little memory.
     pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
         self.to_values()
     }
 
-    /// The values that the elements are.
+    /// Copies the elements to the host, as values.
     ///
     /// # Errors
     /// As [`View::to_vec`].
@@ -294,7 +299,7 @@ impl<'a, const N: usize> View<'a, N> {
         Ok(elements.map(|at| T::from_numbers(std::array::from_fn(|p| number(p, at)))).collect())
     }
 
-    /// A copy of the elements at a place, which may be another.
+    /// Copies the elements to a place, which may be a different one.
     ///
     /// # Errors
     /// As [`DeviceVec::copy_to`].
@@ -308,7 +313,7 @@ impl<'a, const N: usize> View<'a, N> {
         DeviceVec::from_bytes(place, copied, self.len)
     }
 
-    /// All that a vector has, on the host.
+    /// The whole memory of the vector, copied to the host if necessary.
     pub(super) fn bytes(&self, vector: &'a DeviceVec<N>) -> Result<Cow<'a, [u8]>, Error> {
         match (&vector.store, self.place.kind()) {
             _ if self.len == 0 => Ok(Cow::Borrowed(&[])),

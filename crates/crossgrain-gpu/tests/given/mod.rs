@@ -1,4 +1,4 @@
-//! Kernels that are given words when they run: state, which is in no text that is kept, the generator, and loops.
+//! Kernels with state: it is in no stored text. Also the generators, and loops.
 
 use crossgrain::internal::device::Kernel;
 use crossgrain::internal::word::Lanes;
@@ -12,10 +12,10 @@ use crossgrain_gpu::{Cipher as OnDevice, Error};
 
 use super::{lens, numbers, places, spy};
 
-/// What kernels below are given when they run: no text that is kept may have it.
+/// State of the kernels below. Stored texts must not contain it.
 pub(super) const SECRETS: [u32; 4] = [0x9d4f_13c7, 0x6b81_e2a5, 0xd37a_590f, 0x0001_ffff];
 
-/// A number times the first secret, plus another.
+/// A number times the first secret, plus the second.
 struct Scaled([u32; 2]);
 
 impl Map<1, 1> for Scaled {
@@ -25,7 +25,7 @@ impl Map<1, 1> for Scaled {
     }
 }
 
-/// The bits of a number where a secret has ones, each given as a word of equal bits.
+/// The bits of a number where a secret has ones. Each bit of the secret is a word of equal bits.
 struct Within(u32);
 
 impl BitMap<1, 1> for Within {
@@ -38,7 +38,7 @@ impl BitMap<1, 1> for Within {
     }
 }
 
-/// Sums modulo a power of two, which is given as what fits it.
+/// Sums modulo a power of two. The mask is state.
 struct SumWithin(u32);
 
 impl Combine<1> for SumWithin {
@@ -50,7 +50,7 @@ impl Combine<1> for SumWithin {
     }
 }
 
-/// A sum with state in the kernel and in how its results are combined.
+/// A sum with state in the kernel and in the combining function.
 fn secret_sum(elements: &DeviceVec<1>, secrets: [u32; 4]) -> [u32; 1] {
     transform_reduce(&Scaled([secrets[0], secrets[1]]), &SumWithin(secrets[3]), elements).unwrap()
 }
@@ -102,7 +102,7 @@ fn state_is_in_no_text_and_does_not_stay() {
     }
 }
 
-/// The blocks of a stream from one on, as words.
+/// The blocks of a stream from block `first`, as words.
 fn stream_blocks(key: &Key, first: u128, len: usize) -> Vec<[u32; 4]> {
     let mut bytes = vec![0; 16 * len];
     Stream::new(key).unwrap().fill_bytes_at(first.wrapping_mul(16), &mut bytes);
@@ -110,13 +110,13 @@ fn stream_blocks(key: &Key, first: u128, len: usize) -> Vec<[u32; 4]> {
     bytes.as_chunks::<16>().0.iter().map(|block| std::array::from_fn(|at| word(block, at))).collect()
 }
 
-/// A key that begins with the secrets.
+/// A key that starts with the secrets.
 fn secret_key(cipher: Cipher) -> Key {
     let bytes: Vec<_> = SECRETS.iter().cycle().take(8).flat_map(|secret| secret.to_le_bytes()).collect();
     Key::new(cipher, &bytes[..cipher.key_bytes()]).unwrap()
 }
 
-/// The same by a kernel.
+/// The same blocks from a kernel.
 fn generated(key: &Key, first: u128, place: &Place, len: usize) -> DeviceVec<4> {
     match AesBlocks::new(key, first) {
         Ok(blocks) => generate(&Loop(blocks), place, len).unwrap(),
@@ -124,7 +124,7 @@ fn generated(key: &Key, first: u128, place: &Place, len: usize) -> DeviceVec<4> 
     }
 }
 
-/// Ciphers that have a generator as a kernel.
+/// Ciphers whose generators exist as kernels.
 const CIPHERS: [Cipher; 6] = [
     Cipher::Aes128,
     Cipher::Aes192,
@@ -138,7 +138,7 @@ const CIPHERS: [Cipher; 6] = [
 fn generators_give_the_published_stream() {
     let [seq, par, devices @ ..] = &places()[..] else { panic!("the CPU is always there") };
     generators_agree(&[seq.clone(), par.clone()], &CIPHERS);
-    // A device loops over the rounds, however many there are, and Vulkan in software compiles each loop for ten seconds.
+    // A device loops over any number of rounds, but Vulkan in software compiles each loop for ten seconds.
     generators_agree(devices, &CIPHERS[4..]);
     let [aes, serpent] = [Cipher::Aes128, Cipher::Serpent128].map(secret_key);
     assert_eq!(AesBlocks::new(&serpent, 0).unwrap_err(), Error::Key);
@@ -181,7 +181,7 @@ fn a_generator_is_the_same_program_for_every_key() {
     }
 }
 
-/// A cipher's program has its round keys while it runs, and no text has them.
+/// A cipher's program has its round keys only during a run, and no text contains them.
 #[test]
 fn ciphers_are_given_their_keys_for_a_run() {
     for (name, cipher) in [
@@ -202,14 +202,14 @@ fn ciphers_are_given_their_keys_for_a_run() {
             let none = vec![0; one.len()];
             assert_eq!(told.states, [&one, &none, &other, &none].map(Vec::clone), "{name}");
             let [text] = &told.texts[..] else { panic!("it is compiled once") };
-            // Where bits are spread over words, a word is ones or zeros.
+            // In bit-sliced layouts, a word of state is all ones or all zeros.
             let words = one.into_iter().filter(|word| word.count_ones() % 32 != 0).chain(SECRETS);
             assert!(words.into_iter().all(|word| !has_word(text.as_bytes(), word)), "{name}");
         }
     }
 }
 
-/// A number times a secret, so many times, and its rounds counted in another number.
+/// A number times a power of a secret, with a count of the rounds in a second number.
 struct Power(u32, u32);
 
 impl MapLoop<1, 2> for Power {
@@ -233,7 +233,7 @@ impl MapLoop<1, 2> for Power {
     }
 }
 
-/// Whether a number halved so many times is not zero.
+/// Whether a number that is halved this many times is not zero.
 struct Halved(u32);
 
 impl MapLoop<1, 1> for Halved {
@@ -286,7 +286,8 @@ fn a_loop_is_the_same_program_for_every_number_of_rounds() {
     }
 }
 
-/// A kernel that no device takes: of its rounds every other one has a gate more, or all of them together have too much state.
+/// A kernel that every device refuses. Either every second round has an additional gate, or all rounds
+/// together have too much state.
 struct Unfit {
     rounds: usize,
     is_even: bool,
@@ -338,7 +339,7 @@ fn loops_that_a_device_does_not_take_are_told() {
     assert!(odd.to_vec().unwrap().into_iter().eq((0..70).map(|at| [at ^ 1])));
 }
 
-/// A kernel of which the part of this number, if there is one, does not write the last bit of its results.
+/// A kernel whose function with this number, if it exists, leaves the last bit of its results unwritten.
 struct Torn(usize);
 
 impl Torn {
@@ -388,7 +389,7 @@ fn a_part_that_leaves_words_unwritten_is_told() {
     }
 }
 
-/// Whether bytes have a word in whatever way it may be written.
+/// Whether bytes contain a word in hex or decimal form.
 pub(super) fn has_word(bytes: &[u8], word: u32) -> bool {
     let texts = [format!("{word:x}"), format!("{word:X}"), format!("{word}"), format!("{}", word as i32)];
     let texts = texts.map(String::into_bytes);

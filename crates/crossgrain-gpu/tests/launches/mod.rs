@@ -1,4 +1,4 @@
-//! Programs that are started by other numbers of threads give the same, and are refused where they cannot be.
+//! Programs give the same results with other launch configurations. Invalid configurations are refused.
 
 use crossgrain::internal::device::Kernel;
 use crossgrain::{Cipher, Key};
@@ -12,7 +12,8 @@ use super::turns::{Power, Tenth, power};
 use super::weights::{HasWeight, Parity};
 use super::{CHILD, HasBits, Last, Mixed, WideSum, numbers, spy};
 
-/// As few threads as there can be, so that each takes many elements; large groups; and more than are usual.
+/// The minimum number of threads, so that each takes many elements; large groups; and more threads than the
+/// default.
 const LAUNCHES: [Launch; 4] = [
     Launch { group_threads: 64, run_threads: 64 },
     Launch { group_threads: 128, run_threads: 384 },
@@ -20,7 +21,7 @@ const LAUNCHES: [Launch; 4] = [
     Launch { group_threads: 192, run_threads: 192 << 11 },
 ];
 
-/// The devices that are here; which must be, other tests say.
+/// The available devices. Other tests check that required ones exist.
 fn gpus() -> Vec<Gpu> {
     if std::env::var_os(CHILD).is_some() {
         return Vec::new();
@@ -28,7 +29,7 @@ fn gpus() -> Vec<Gpu> {
     ["cuda:0", "wgpu:0"].into_iter().filter_map(|id| choose(id).ok()).collect()
 }
 
-/// All that algorithms come to at a place, written down.
+/// The results of all algorithms at a place, as text.
 fn answers(place: &Place) -> String {
     let len = 20_011;
     let three: DeviceVec<3> = DeviceVec::from_slice(place, &numbers(len)).unwrap();
@@ -63,7 +64,8 @@ fn algorithms_give_the_same_by_whatever_threads() {
     }
 }
 
-/// A hundred elements a thread and a thousand rounds each are more turns than Vulkan in software makes.
+/// With a hundred elements per thread and a thousand rounds each, the turns exceed the limit of Vulkan in
+/// software.
 #[test]
 fn threads_with_many_elements_make_all_rounds_of_each() {
     for (gpu, launch) in gpus().iter().flat_map(|gpu| LAUNCHES.map(|launch| (gpu, launch))) {
@@ -120,7 +122,7 @@ fn what_no_device_can_start_is_refused() {
     assert!(gpu.started(Launch::default()).is_ok());
 }
 
-/// Sums that depend on their order are made by the same threads everywhere.
+/// Order-dependent sums always use the same number of threads.
 #[test]
 fn programs_are_started_as_is_told_where_no_answer_depends_on_it() {
     for spy in spy::started(LAUNCHES[1]) {

@@ -1,8 +1,8 @@
-//! The devices that are here.
+//! The available devices.
 
 use crossgrain_gpu::{Gpu, choose, devices};
 
-/// The devices that are here; none is a failure where one must be.
+/// The available devices. Fails if a required device is missing.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
     let mut gpus = Vec::new();

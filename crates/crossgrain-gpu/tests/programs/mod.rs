@@ -1,5 +1,5 @@
-//! A program is known by all that its text depends on: kernels that differ never meet the same one, and one that was written is not
-//! written again, whatever it is given.
+//! Programs are identified by everything on which their text depends. Kernels that differ never share a
+//! program. A program is not written again for other state.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crossgrain_gpu::parallel::{
 
 use super::{numbers, places, spy};
 
-/// Two steps, of which fields say what they are: all of these kernels are of one type, have as many gates and are given as much.
+/// Two steps that the fields select. All these kernels have the same type, number of gates and words of
+/// state.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     first: u32,
@@ -20,10 +21,10 @@ struct Step {
     state: u32,
 }
 
-/// So many kinds of step.
+/// Number of step kinds.
 const KINDS: u32 = 5;
 
-/// Constants of which none is a gate of its own kind, as zeros and ones are.
+/// Constants that have no special gates, unlike zeros and ones.
 const CONSTANTS: [u32; 3] = [3, 0x8000_0001, 77];
 
 impl Step {
@@ -82,13 +83,13 @@ fn kernels_that_differ_are_other_programs() {
     }
 }
 
-/// The same kernel in other algorithms, on other elements, and started otherwise.
+/// The same kernel in other algorithms, on other elements, and with other launch configurations.
 #[test]
 fn programs_that_differ_beside_their_kernel_are_others() {
     let step = |state| Step { first: 0, second: 1, constant: 7, state };
     for spy in spy::spies() {
         let launch = Launch { group_threads: 128, run_threads: 1 << 12 };
-        // Copies of one device, which share programs.
+        // Clones of one device, which share programs.
         for gpu in [spy.gpu.clone(), spy.gpu.started(launch).unwrap()] {
             let place = Place::on(gpu);
             let mut elements = DeviceVec::from_slice(&place, &numbers::<1>(100)).unwrap();
@@ -110,7 +111,7 @@ fn programs_that_differ_beside_their_kernel_are_others() {
     }
 }
 
-/// One after another on a device that is there, each gives what it gives on the CPU.
+/// On a real device, kernels run in turn give the same results as on the CPU.
 #[test]
 fn kernels_that_differ_give_their_own_answers() {
     let elements = numbers::<1>(100);

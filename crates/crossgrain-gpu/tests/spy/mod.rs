@@ -1,4 +1,4 @@
-//! A device that computes nothing, and writes down what it is told: texts, words of state and jobs.
+//! A device that computes nothing and records its inputs: texts, words of state, and jobs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,18 +8,18 @@ use crossgrain::internal::device::Listing;
 use crossgrain_gpu::parallel::Launch;
 use crossgrain_gpu::{Compiled, Device, Error, Gpu, Info, Job, Memory};
 
-/// What was told.
+/// The record of a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
-    /// Texts of programs that were compiled.
+    /// Texts of compiled programs.
     pub(crate) texts: Vec<String>,
-    /// Words of state, in the order in which they were written.
+    /// Words of state, in the order of writing.
     pub(crate) states: Vec<Vec<u32>>,
     /// Words of jobs.
     pub(crate) jobs: Vec<[u32; 6]>,
 }
 
-/// Such a device, and what it was told.
+/// A recording device, with its record.
 #[derive(Clone)]
 pub(crate) struct Spy {
     pub(crate) gpu: Gpu,
@@ -49,17 +49,17 @@ impl Spy {
     }
 }
 
-/// One for each language.
+/// A recording device for each language.
 pub(crate) fn spies() -> [Spy; 2] {
     started(Launch::default())
 }
 
-/// The same, where programs are started so.
+/// As `spies`, with this launch configuration.
 pub(crate) fn started(launch: Launch) -> [Spy; 2] {
     [Language::Cuda, Language::Wgsl].map(|language| Spy::new(language, false, launch))
 }
 
-/// The same where nothing of state is written down.
+/// As `spies`, without recording state.
 pub(crate) fn deaf() -> [Gpu; 2] {
     [Language::Cuda, Language::Wgsl].map(|language| Spy::new(language, true, Launch::default()).gpu)
 }
@@ -67,12 +67,12 @@ pub(crate) fn deaf() -> [Gpu; 2] {
 struct Listener {
     info: Info,
     language: Language,
-    /// Nothing of state is written down.
+    /// Whether state is not recorded.
     is_deaf: bool,
     told: Arc<Mutex<Told>>,
 }
 
-/// Memory of it.
+/// The bytes of this device's memory.
 fn bytes(memory: &Memory) -> Result<&Vec<u8>, Error> {
     memory.downcast_ref().ok_or(Error::Place)
 }

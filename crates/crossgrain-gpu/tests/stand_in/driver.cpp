@@ -1,12 +1,17 @@
-// NVIDIA's driver and run-time compiler where there is no GPU, as far as crossgrain asks them for anything: a program in CUDA C
-// is compiled as C++ and runs on the host (program.h), which tells nothing of how fast it is.
+// A stand-in for NVIDIA's driver and run-time compiler, with the functions that crossgrain calls. A CUDA C
+// program is compiled as C++ and runs on the host (program.h). Its speed says nothing about a GPU.
 //
-// What a GPU would not forgive is not forgiven here: memory is full of rubbish when it is given out and ends where a page ends,
-// with nothing behind it; calls need a context; a group has no more shared memory than was asked for. A run that fails says so
-// when somebody waits for it, as on a GPU.
+// The stand-in is as strict as a GPU. New memory contains garbage and ends at a page boundary, followed by
+// an inaccessible page. Calls need a context. A group has only the shared memory that was requested. A
+// failed run is reported at the next wait, as on a GPU.
 //
-// STAND_IN breaks it: `devices=N` of them; `memory=N` bytes and no more; `lost=N`, the Nth run and all that follows fails;
-// `wrong=N`, the Nth run changes a bit too many; `compiler=0`, no program is taken. STAND_IN_TEXTS is a folder for the programs.
+// STAND_IN injects a fault:
+//   devices=N   there are N devices
+//   memory=N    there are N bytes of memory
+//   lost=N      the Nth run and all later calls fail
+//   wrong=N     the Nth run also flips a bit of its result
+//   compiler=0  the compiler rejects all programs
+// STAND_IN_TEXTS is a folder to which programs are written.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -68,7 +73,7 @@ struct Program {
     std::string text, log, path;
 };
 
-// What there is of the device: memory by where it begins, and how far it has got.
+// The device's state: memory by start address, the bytes in use, and the number of runs.
 struct Device {
     std::mutex lock;
     std::map<char *, size_t> memory;
@@ -85,13 +90,13 @@ long fault(const char *name, long without) {
     return told && !strncmp(told, prefix.c_str(), prefix.size()) ? atol(told + prefix.size()) : without;
 }
 
-// Whether a call can be answered: it has a context, and the device is there.
+// Whether a call can be served: it has a context, and the device is not lost.
 Result ready() {
     std::lock_guard<std::mutex> guard(device.lock);
     return !current ? INVALID_CONTEXT : device.is_lost ? LAUNCH_FAILED : SUCCESS;
 }
 
-// Whether the device has all of these bytes.
+// Whether the device's memory contains all of these bytes.
 bool holds(char *at, size_t bytes) {
     std::lock_guard<std::mutex> guard(device.lock);
     auto after = device.memory.upper_bound(at);
@@ -107,7 +112,8 @@ Result copied(void *to, const void *from, char *on_device, size_t bytes) {
     return SUCCESS;
 }
 
-// The memory around bytes that end where a page does: its beginning, and its length with a page behind it that nobody may touch.
+// The mapping for bytes that end at a page boundary: its start, and its length including the inaccessible
+// page after it.
 std::pair<char *, size_t> pages(char *end, size_t bytes) {
     size_t page = sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
     return {end - whole, whole + page};
@@ -125,7 +131,7 @@ std::string contents(const std::string &path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A program as C++: what stands in for a GPU around it, and a way into each of its entries.
+// A program as C++: with the GPU's environment around it, and a call function for each of its entries.
 std::string as_cpp(std::string text) {
     std::string ways;
     std::regex entry("__global__ void[^{]*?(\\w+)\\(const");
@@ -172,7 +178,7 @@ int nvrtcCompileProgram(Program *program, int count, const char *const *options)
     return is_done ? COMPILED : REFUSED;
 }
 
-// What is called assembly here is the path of what was made.
+// The "assembly" here is the path of the compiled library.
 int nvrtcGetPTXSize(Program *program, size_t *bytes) {
     *bytes = program->path.size() + 1;
     return COMPILED;
@@ -327,8 +333,8 @@ int cuMemcpyHtoDAsync_v2(char *to, const void *from, size_t bytes, void *) { ret
 
 int cuMemcpyDtoHAsync_v2(void *to, char *from, size_t bytes, void *) { return copied(to, from, from, bytes); }
 
-// Each module has memory of its own, as a library has that is loaded from a file of its own: by a name that no other has as long as
-// the file is open.
+// Each module has separate memory, because it is a library loaded from a separate file. The file's name is
+// unique while it is open.
 int cuModuleLoadData(Module **module, const void *ptx) {
     if (Result not_ready = ready()) return not_ready;
     int copy = memfd_create("program", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
-//! NVIDIA's driver and run-time compiler where there are none: `driver.cpp` in their place, which runs programs on the host. So
-//! all that is said to them is tested on any machine, and what becomes of their failures.
+//! A stand-in for NVIDIA's driver and run-time compiler: `driver.cpp`, which runs programs on the host. It
+//! tests all calls to them, and the handling of their failures, on any machine.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::{fs, process};
 const DRIVER: &str = include_str!("driver.cpp");
 const PROGRAM: &str = include_str!("program.h");
 
-/// Where the libraries are, made when they are first asked for; nothing where there is no compiler for them.
+/// The folder with the libraries, built at the first call. `None` without a compiler for them.
 fn folder() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     FOLDER.get_or_init(made).as_deref()
@@ -50,7 +50,8 @@ fn made() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Has a program find the stand-in, broken in this way or whole, and no other device; false where there is none.
+/// Lets a program find only the stand-in, which is intact or has this fault. Returns false if the stand-in
+/// cannot be built.
 pub(crate) fn lent_to(command: &mut Command, fault: &str) -> bool {
     let Some(folder) = folder() else { return false };
     command.env("LD_LIBRARY_PATH", folder).env("STAND_IN", fault).env("XDG_CACHE_HOME", folder);
@@ -59,8 +60,9 @@ pub(crate) fn lent_to(command: &mut Command, fault: &str) -> bool {
     true
 }
 
-/// Runs tests of this program again where the driver is the stand-in: those that these arguments choose; whether there is one.
-/// If a folder is given, no program is kept from another run, and the text of each is put there.
+/// Runs the selected tests of this program again with the stand-in as driver. Returns whether the stand-in
+/// exists. If `texts` is given, all program texts are written to it, and no programs are cached from other
+/// runs.
 #[track_caller]
 pub(crate) fn again(tests: &[&str], texts: Option<&Path>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());

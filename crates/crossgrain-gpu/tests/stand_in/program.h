@@ -1,9 +1,11 @@
-// What CUDA C needs to be C++: included before a program, and once more after it.
+// Makes CUDA C compile as C++. It is included before a program and once more after it.
 //
-// It includes nothing of C++'s library, which would take as long to compile as all the rest of a program.
+// It includes no headers of C++'s standard library, which would take longer to compile than the rest of a
+// program.
 //
-// The threads of a group take turns: each runs until it has to wait for the others, or ends. A thread begins by its context and
-// goes on by `_longjmp`, which does not ask the kernel for the mask of signals as `swapcontext` does.
+// The threads of a group run in turns: each runs until it waits for the others, or ends. A thread starts
+// through its context and resumes through `_longjmp`. Unlike `swapcontext`, `_longjmp` makes no system call
+// for the signal mask.
 
 #ifndef STAND_IN_PROGRAM
 #define STAND_IN_PROGRAM
@@ -32,7 +34,7 @@ static Index blockIdx, threadIdx, blockDim;
 
 namespace stand_in {
 
-// A thread of a group, and where it stands.
+// A thread of a group, and its position.
 struct Thread {
     ucontext_t start;
     jmp_buf at;
@@ -40,7 +42,7 @@ struct Thread {
     bool is_begun, is_done;
 };
 
-// What every thread calls, and what its entry is given.
+// The function of all threads, and the arguments of its entry.
 static void (*body)();
 static void **given;
 static Thread *running;
@@ -65,7 +67,7 @@ static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int sel
     return result;
 }
 
-// What a GPU's functions are on the host, whose compiler is told to fuse nothing.
+// A GPU's functions on the host. Its compiler is instructed not to fuse operations.
 static unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned long long)a * b >> 32; }
 static int __clz(unsigned int a) { return a ? __builtin_clz(a) : 32; }
 
@@ -106,7 +108,7 @@ static void begin() {
     _longjmp(turns, 1);
 }
 
-// Has a thread run until it waits or ends.
+// Runs a thread until it waits or ends.
 static void go_on(Thread &thread) {
     running = &thread;
     if (_setjmp(turns)) return;
@@ -115,7 +117,7 @@ static void go_on(Thread &thread) {
     setcontext(&thread.start);
 }
 
-// A group: every thread up to a barrier, then every thread up to the next.
+// Runs a group: every thread up to a barrier, then every thread up to the next one.
 static void run_group(Thread *threads, unsigned count) {
     for (Thread *thread = threads; thread < threads + count; thread++) {
         thread->is_begun = thread->is_done = false;
@@ -150,7 +152,7 @@ static void run(unsigned groups, unsigned count, size_t dynamic_bytes) {
         run_group(threads, count);
     }
 #ifdef DYNAMIC
-    // Nobody may have written what was not asked for.
+    // The program must not write beyond the shared memory that it requested.
     for (size_t at = dynamic_bytes; at < sizeof DYNAMIC; at++) {
         if (((unsigned char *)DYNAMIC)[at] != RUBBISH) abort();
     }

@@ -1,4 +1,5 @@
-//! Loops of more rounds than a device makes in a run, and than Vulkan in software makes at all: 65,535.
+//! Loops with more rounds than a device makes in one run, and more than the 65,535 that Vulkan in software
+//! can make.
 
 use crossgrain::internal::word::Lanes;
 use crossgrain_gpu::parallel::{
@@ -8,13 +9,13 @@ use crossgrain_gpu::parallel::{
 
 use super::{CHILD, numbers, places, spy};
 
-/// More than the 65,535, and not a multiple of anything.
+/// More than 65,535 rounds, and not a round number.
 const ROUNDS: u32 = 70_001;
 
-/// A number by which others are multiplied in each round.
+/// The factor of each round.
 const FACTOR: u32 = 0x9d4f_13c7;
 
-/// A number times a factor, so many times, and how often that was.
+/// A number times a power of the factor, with a count of the rounds.
 pub(super) struct Power(pub(super) u32);
 
 impl MapLoop<1, 2> for Power {
@@ -42,7 +43,7 @@ pub(super) fn power(rounds: u32, at: u32) -> [u32; 2] {
     [at.wrapping_mul(FACTOR.wrapping_pow(rounds)), rounds + 7]
 }
 
-/// Less by one in each round, and at the end whether it is zero.
+/// Decreases a number by one in each round, and finally tests it for zero.
 struct Down(u32);
 
 impl MapLoop<1, 1> for Down {
@@ -66,7 +67,7 @@ impl MapLoop<1, 1> for Down {
     }
 }
 
-/// A tenth of what a number comes to.
+/// One tenth of the number that rounds of `x * y ^ y` give, where y is the element.
 pub(super) struct Tenth(pub(super) u32);
 
 impl MapLoop<1, 2> for Tenth {
@@ -90,7 +91,8 @@ impl MapLoop<1, 2> for Tenth {
     }
 }
 
-/// All threads of the CPU and the devices; nothing where other registers are tried, which have nothing to do with how many rounds there are.
+/// All threads of the CPU, and the devices. Empty in child processes with narrower registers, because
+/// registers do not affect the number of rounds.
 fn others() -> Vec<Place> {
     let is_child = std::env::var_os(CHILD).is_some();
     places().into_iter().skip(if is_child { 2 } else { 1 }).collect()
@@ -129,12 +131,12 @@ fn sums_of_rounded_numbers_keep_their_order_after_many_rounds() {
     assert!(sums.iter().all(|sum| *sum == sums[0]));
 }
 
-/// The bits of a number, each moved to the next place in every round.
+/// Rotates the bits of a number by one place in every round.
 struct Turned {
     rounds: usize,
-    /// Whether a round in the middle moves none.
+    /// Whether a round in the middle leaves the bits unchanged.
     rests: bool,
-    /// Words of state that each round is given.
+    /// Words of state per round.
     given: usize,
 }
 
@@ -186,7 +188,8 @@ fn loops_on_bits_of_many_rounds_give_what_a_loop_gives_or_are_refused() {
     }
 }
 
-/// What the loops of one thread make together is broken off too: with a million elements a thread has several.
+/// The limit applies to all loops of a thread together. With a million elements, a thread has several loops
+/// to run.
 #[test]
 fn no_thread_is_told_to_make_more_turns_than_are_made() {
     for (rounds, len) in [(0, 1 << 21), (1, 1 << 21), (500, 1 << 24), (20_000, 500_000), (ROUNDS, 300_001)] {
@@ -199,7 +202,7 @@ fn no_thread_is_told_to_make_more_turns_than_are_made() {
             let (mut elements, mut all) = (5, 0);
             for (&[count, threads, first, ..], state) in runs {
                 let bundles = count.div_ceil(threads);
-                // What stands before the rounds, or after them, is given one word.
+                // The programs before and after the rounds have one word of state.
                 let now = if state.len() > 4 { state[0] } else { 0 };
                 assert!(bundles * (now + 2) <= 65_535, "{bundles} of {now} rounds");
                 all += u64::from(now) * u64::from(count);
@@ -213,7 +216,8 @@ fn no_thread_is_told_to_make_more_turns_than_are_made() {
     }
 }
 
-/// What stays on a device from run to run is overwritten, and no program's text has how many rounds there are.
+/// State that remains on a device between runs is overwritten, and no program's text contains the number of
+/// rounds.
 #[test]
 fn parts_of_a_loop_are_the_same_programs_for_every_number_of_rounds() {
     for spy in spy::spies() {

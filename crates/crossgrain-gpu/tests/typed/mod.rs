@@ -1,6 +1,7 @@
-//! Numbers of other types: what kernels and algorithms make of them at every place is what Rust makes of them, bit by bit.
+//! Numbers of other types: at every place, kernels and algorithms give the same bits as Rust.
 //!
-//! A NaN leaves a kernel as Rust's own; signs of zeros, infinities and subnormal numbers are compared as they are.
+//! NaNs leave a kernel as Rust's own NaN. Signs of zeros, infinities and subnormal numbers are compared bit
+//! by bit.
 
 use crossgrain::internal::word::Lanes;
 use crossgrain::stream::uniform;
@@ -14,7 +15,7 @@ use super::option::Call;
 use super::weights::Parity;
 use super::{CHILD, lens, places};
 
-/// Random numbers that are the same each time (SplitMix64).
+/// Random numbers with a fixed seed (SplitMix64).
 fn random(count: usize) -> impl Iterator<Item = u64> {
     (1..=count as u64).map(|at| {
         let x = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -24,7 +25,7 @@ fn random(count: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What is at the edges of `f64`, and between.
+/// Edge cases of `f64`, and numbers between them.
 fn edges() -> Vec<f64> {
     let positive = [
         0.0,
@@ -49,7 +50,7 @@ fn edges() -> Vec<f64> {
     positive.into_iter().flat_map(|x| [x, -x]).chain([f64::NAN]).collect()
 }
 
-/// Pairs of edges, of any bits, and of numbers of like exponents.
+/// Pairs of edge cases, of random bits, and of numbers with similar exponents.
 fn pairs() -> Vec<[f64; 2]> {
     let edges = edges();
     let mut pairs: Vec<_> = edges.iter().flat_map(|&x| edges.iter().map(move |&y| [x, y])).collect();
@@ -69,7 +70,7 @@ fn assert_same<T: PartialEq + std::fmt::Debug>(got: &[T], wanted: &[T], told: &d
     }
 }
 
-/// A NaN as Rust's own.
+/// Replaces every NaN by Rust's own.
 fn same(x: f64) -> f64 {
     if x.is_nan() { f64::NAN } else { x }
 }
@@ -78,7 +79,7 @@ fn same_single(x: f32) -> f32 {
     if x.is_nan() { f32::NAN } else { x }
 }
 
-/// The lesser, −0 before 0, and a number before none.
+/// The minimum, with −0 before 0. If one number is NaN, the other one.
 fn lesser(x: f64, y: f64) -> f64 {
     match (x.is_nan(), y.is_nan()) {
         (true, _) => y,
@@ -93,7 +94,7 @@ fn lesser(x: f64, y: f64) -> f64 {
     }
 }
 
-/// What is rounded.
+/// Kernel: the rounded operations.
 struct Rounded;
 
 impl Map<4, 10> for Rounded {
@@ -121,7 +122,7 @@ fn doubles_are_rounded_as_those_of_rust() {
     }
 }
 
-/// What is compared, chosen and cut off.
+/// Kernel: comparisons, selection and truncation.
 struct Chosen;
 
 impl Map<4, 14> for Chosen {
@@ -205,7 +206,7 @@ fn singles_are_those_of_rust() {
     }
 }
 
-/// Integers of 64 bits, and the numbers with a point that they become.
+/// Kernel: 64-bit integers, and floating-point numbers converted from them.
 struct Integers;
 
 impl Map<4, 20> for Integers {
@@ -249,7 +250,7 @@ fn long_integers_are_those_of_rust() {
     }
 }
 
-/// Functions that are no single operation.
+/// Kernel: elementary functions.
 struct Elementary;
 
 impl Map<2, 8> for Elementary {
@@ -263,7 +264,7 @@ impl Map<2, 8> for Elementary {
     }
 }
 
-/// How many numbers lie between two.
+/// Number of floating-point steps from one number to the other.
 fn distance(x: f64, y: f64) -> u64 {
     let order = |x: f64| {
         let bits = x.to_bits().cast_signed();
@@ -297,7 +298,7 @@ fn elementary_functions_are_near_the_true_ones() {
             *most = ulps.max(*most);
         }
         if x.abs() < 1e15 {
-            // Rust's take radians, which are rounded.
+            // Rust's functions take radians, so their arguments are rounded.
             let (wanted_sin, wanted_cos) = ((x - x.round()) * std::f64::consts::TAU).sin_cos();
             let worst = (cos - wanted_cos).abs().max((sin - wanted_sin).abs());
             assert!(worst < 5e-16, "{x:?}: {cos:?} and {sin:?}, not {wanted_cos:?} and {wanted_sin:?}");
@@ -335,12 +336,12 @@ fn values_come_back_as_they_were() {
     assert_eq!(counted.copy_to(&places[1]).unwrap().to_vec().unwrap(), [[5], [6], [7]]);
 }
 
-/// Threads of a device for so many elements, each of which takes so many at a time.
+/// Number of device threads for `count` elements in bundles of `each`.
 fn threads(count: usize, each: usize) -> usize {
     count.div_ceil(each).min(1 << 17).next_multiple_of(64)
 }
 
-/// More elements than there are threads, where registers are as wide as they can be.
+/// Lengths, including one with more elements than threads. Child processes with narrower registers omit it.
 fn long_lens() -> impl Iterator<Item = usize> {
     let is_child = std::env::var_os(CHILD).is_some();
     lens().chain((!is_child).then_some(300_000))
@@ -430,7 +431,7 @@ fn scans_of_numbers_have_one_order() {
     }
 }
 
-/// An `f64` as a key.
+/// Kernel: an `f64` as a sort key.
 struct InOrder;
 
 impl Map<2, 2> for InOrder {
@@ -453,7 +454,7 @@ impl Map<1, 1> for SingleInOrder {
 fn least_and_greatest_numbers_are_found() {
     for place in places() {
         for len in lens() {
-            // Some are there several times.
+            // Some values occur several times.
             let mut values: Vec<_> = numbers(len).into_iter().map(|x| x.round() / 4.0).collect();
             values.iter_mut().step_by(97).for_each(|x| *x = 0.0);
             values.iter_mut().skip(41).step_by(97).for_each(|x| *x = -0.0);
@@ -500,7 +501,7 @@ fn numbers_are_sorted() {
     }
 }
 
-/// The same as [`Call`], path after path, with Rust's own functions.
+/// The same price as [`Call`] computes, path by path, with Rust's functions.
 fn price(call: &Call, blocks: usize) -> f64 {
     let key = crossgrain::stream::Seed::new(1).key(crossgrain::Cipher::Aes128);
     let mut rng = crossgrain::stream::Stream::new(&key).unwrap().rng();
@@ -517,7 +518,7 @@ fn price(call: &Call, blocks: usize) -> f64 {
     sum / (2 * blocks) as f64 * (-call.rate).exp()
 }
 
-/// Tables of all lengths, and one whose entries have all bits.
+/// Kernel: tables of all lengths, one of them with entries that use all bits.
 struct Tables;
 
 impl Map<1, 6> for Tables {

@@ -1,7 +1,10 @@
-//! A program written out in C with OpenMP, or in Rust with rayon: serial, parallel, and a `main` that compares the two.
+//! Writes a program as C with OpenMP or Rust with rayon: a serial version, a parallel version, and a `main`
+//! that compares them.
 //!
-//! What several threads may see is atomic in Rust, with relaxed order, which costs an ordinary load or store; iterations that the analysis calls
-//! independent never meet there. In C they are plain. Private variables are declared within the iteration, and hide the shared ones.
+//! In Rust, all variables that several threads may access are atomic with relaxed ordering, at the cost of
+//! ordinary loads and stores. In C they are plain variables. Iterations that the analysis calls independent
+//! never access the same element. Private variables are declared inside the iteration and shadow the shared
+//! ones.
 
 mod text;
 mod value;
@@ -14,7 +17,7 @@ use super::program::{Expr, Kind, Node, Program, Statement};
 use super::run::seed;
 use super::verdict::{Treatment, reduction};
 
-/// A language to write in.
+/// The output language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C, with OpenMP.
@@ -23,10 +26,10 @@ pub enum Language {
     Rust,
 }
 
-/// A private array of more words than this lies on the heap.
+/// Private arrays of more words than this are allocated on the heap.
 const STACK_WORDS: usize = 4096;
 
-/// Writes a program, with these loops parallel.
+/// Writes a program with these loops in parallel.
 pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, language: Language) -> String {
     let none = HashMap::new();
     let writer = |treatments| Writer {
@@ -60,15 +63,15 @@ struct Writer<'a> {
     program: &'a Program,
     treatments: &'a HashMap<usize, &'a Treatment>,
     language: Language,
-    /// By variable: its name in emitted text.
+    /// For each variable, its name in the emitted text.
     names: Vec<String>,
-    /// Variables of the iteration's own.
+    /// Variables that are private to the iteration.
     own: BTreeSet<usize>,
-    /// By the number of a read, the copy that it goes to.
+    /// For each read that uses a copy, the copy's name.
     copied: BTreeMap<usize, String>,
-    /// Statements left to the last iteration.
+    /// Statements that only the last iteration executes.
     skipped: BTreeSet<usize>,
-    /// Variables that several threads add to.
+    /// Variables of reductions, which several threads update.
     reduced: BTreeSet<usize>,
     depth: usize,
     out: String,
@@ -171,7 +174,7 @@ impl Writer<'_> {
         self.close("}");
     }
 
-    /// The last iteration, by itself.
+    /// Writes the last iteration, which runs separately.
     fn last(&mut self, number: usize, treatment: &Treatment, i: &str) {
         let looped = &self.program.loops[number];
         let head = match self.language {
@@ -189,7 +192,7 @@ impl Writer<'_> {
         self.close("}");
     }
 
-    /// A number that does not change.
+    /// Declares a constant number.
     fn constant(&mut self, name: &str, value: &str) {
         match self.language {
             Language::C => self.line(&format!("const int64_t {name} = {value};")),
@@ -221,14 +224,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Reductions of scalars, which OpenMP does itself.
+    /// The OpenMP clauses for reductions of scalars.
     fn clauses(&self, treatment: &Treatment) -> String {
         let scalar = |variable: &usize| self.program.variables[*variable].dims().is_empty();
         let scalars = treatment.reductions.iter().filter(|(variable, _)| scalar(variable));
         scalars.map(|(&variable, op)| format!(" reduction({}:{})", op.sign(), self.names[variable])).collect()
     }
 
-    /// The iteration's own variables.
+    /// Declares the private variables of an iteration.
     fn declare(&mut self, treatment: &Treatment, i: &str) {
         for (&int, step) in &treatment.inductions {
             let value = format!("first_{} + {}", self.names[int], times(*step, &format!("k_{i}")));
@@ -286,7 +289,7 @@ impl Writer<'_> {
         self.line(&line);
     }
 
-    /// The sign of the operation of a statement: of a difference, too.
+    /// The sign of a statement's operation, including `-`.
     fn sign(&self, statement: &Statement) -> &'static str {
         match &statement.value {
             Expr::Binary(op, ..) => op.sign(),

@@ -1,14 +1,15 @@
-//! Text around the loops: names, declarations, first values, and the comparison of the serial with the parallel version.
+//! The text around the loops: names, declarations, initial values, and the comparison of both versions.
 
 use std::collections::BTreeSet;
 
 use super::{Kind, Language, Writer, seed};
 use crate::loops::program::{Program, Variable};
 
-/// The names of a program's variables in emitted text, by variable.
+/// The names of variables in emitted text.
 ///
-/// Each begins with a prefix that no name of the emitter, of C, of Rust or of their libraries begins with. So a program may use any name.
-/// A counter gets a second prefix if a variable has the same name, because Rust does not let a counter shadow a constant.
+/// Each name gets a prefix that no name of the emitter, of C, of Rust or of their libraries has. So a
+/// program may use any name. A counter gets a second prefix if a variable has the same name, because a Rust
+/// loop counter cannot shadow a constant.
 pub(super) fn names(program: &Program) -> Vec<String> {
     let is_counter = |variable: &Variable| matches!(variable.kind, Kind::Counter);
     let others: BTreeSet<_> = program
@@ -99,7 +100,7 @@ fn add_number(sum: u64, number: i64) -> u64 {
 ";
 
 impl Writer<'_> {
-    /// Declarations of everything.
+    /// All declarations.
     pub(super) fn prelude(&self) -> String {
         let (head, mut fields) = match self.language {
             Language::C => (C_HEAD, String::new()),
@@ -137,7 +138,7 @@ impl Writer<'_> {
         format!("{text}\n{fields}\n")
     }
 
-    /// First values, the digest, and `main`.
+    /// Initial values, the digest, and `main`.
     pub(super) fn judge(&self) -> String {
         let (mut reset, mut digest) = (String::new(), String::new());
         for (number, variable) in self.program.variables.iter().enumerate() {
@@ -167,7 +168,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The first value of a variable, and its part in the digest.
+    /// The initial value of a variable, and its part of the digest.
     fn in_c(&self, number: usize, variable: &Variable) -> (String, String) {
         let (name, cells, seed) = (&self.names[number], variable.cells(), seed(&variable.name));
         let address = if variable.dims().is_empty() { "&" } else { "" };

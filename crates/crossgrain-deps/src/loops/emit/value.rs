@@ -1,16 +1,16 @@
-//! Values and variables as text.
+//! Expressions and variables as text.
 
 use super::{Language, Writer};
 use crate::loops::program::{Expr, Kind, Op, Reference};
 
 impl Writer<'_> {
-    /// A variable where it lies.
+    /// The place of a variable.
     pub(super) fn variable(&self, variable: usize) -> String {
         let name = &self.names[variable];
         if self.is_atomic(variable) { format!("v.{name}") } else { name.clone() }
     }
 
-    /// An element, or a scalar.
+    /// The place of an element or a scalar.
     pub(super) fn place(&self, of: &Reference) -> String {
         let name = self.copied.get(&of.number).cloned().unwrap_or_else(|| self.variable(of.variable));
         let dims = self.program.variables[of.variable].dims();
@@ -38,19 +38,19 @@ impl Writer<'_> {
         if self.copied.contains_key(&read.number) { place } else { self.load(&place, read.variable) }
     }
 
-    /// Whether threads share it, in Rust by atomic types.
+    /// Whether the variable is atomic: in Rust, if threads share it and it can change.
     fn is_atomic(&self, variable: usize) -> bool {
         let is_changed =
             matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
         self.language == Language::Rust && is_changed && !self.own.contains(&variable)
     }
 
-    /// What a place of a variable holds.
+    /// Loads the value of a place.
     pub(super) fn load(&self, place: &str, variable: usize) -> String {
         if self.is_atomic(variable) { format!("{place}.load(Relaxed)") } else { place.to_owned() }
     }
 
-    /// Puts a value there.
+    /// Assigns a value to a place.
     pub(super) fn assigned(&self, place: &str, variable: usize, value: &str) -> String {
         if self.is_atomic(variable) {
             format!("{place}.store({value}, Relaxed);")
@@ -59,7 +59,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A value as a number.
+    /// An expression as a number.
     pub(super) fn int(&self, value: &Expr) -> String {
         if let Some(number) = constant(value) {
             return if number < 0 { format!("({number})") } else { number.to_string() };
@@ -81,7 +81,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A value as a word.
+    /// An expression as a word.
     pub(super) fn word(&self, value: &Expr) -> String {
         let is_c = self.language == Language::C;
         if let Some(number) = constant(value) {
@@ -137,7 +137,7 @@ impl Writer<'_> {
     }
 }
 
-/// The number that a value is, if it is made of numbers alone.
+/// The value of an expression that contains only numbers.
 fn constant(value: &Expr) -> Option<i64> {
     match value {
         Expr::Number(number) => Some(*number),
@@ -155,7 +155,7 @@ fn constant(value: &Expr) -> Option<i64> {
     }
 }
 
-/// Without brackets around all of it.
+/// Removes brackets around the whole text.
 pub(super) fn bare(text: String) -> String {
     let mut depth = 0;
     let closes = text.bytes().position(|byte| {
@@ -166,7 +166,7 @@ pub(super) fn bare(text: String) -> String {
     if is_one { text[1..text.len() - 1].to_owned() } else { text }
 }
 
-/// So many steps, as a term of a sum.
+/// `step * count`, as a term of a sum.
 pub(super) fn times(step: i64, count: &str) -> String {
     match step {
         1 => count.to_owned(),

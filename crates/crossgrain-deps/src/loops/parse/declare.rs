@@ -4,9 +4,9 @@ use super::{KEYWORDS, LARGEST, Meaning, Parser, Result};
 use crate::loops::program::{Expr, Kind, Op, Variable};
 use crate::loops::source::{At, Fault};
 
-/// Most subscripts.
+/// Maximum number of subscripts.
 const SUBSCRIPTS: usize = 4;
-/// Most values that all arrays and tables hold together.
+/// Maximum number of values in all arrays and tables together.
 const CELLS: i64 = 1 << 20;
 
 impl Parser<'_> {
@@ -27,7 +27,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One name of a declaration.
+    /// Parses one name of a declaration.
     pub(super) fn declared(&mut self, what: &str, is_local: bool, declared_at: At) -> Result<()> {
         let (name, at) = self.word()?;
         self.free(&name, at)?;
@@ -84,7 +84,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `[4][0..n]`: an extent, or the first and the last subscript.
+    /// Parses extents, for example `[4][0..n]`: each is a length, or a first and a last subscript.
     pub(super) fn dims(&mut self) -> Result<Vec<(i64, i64)>> {
         let at = self.at();
         let mut dims = Vec::new();
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(dims)
     }
 
-    /// `{1, 2, 3}`.
+    /// Parses `{1, 2, 3}`.
     pub(super) fn values(&mut self, dims: &[(i64, i64)]) -> Result<Vec<u32>> {
         let (wanted, opened) = (dims.iter().map(|(from, to)| to - from + 1).product::<i64>(), self.at());
         let mut values = Vec::new();
@@ -134,12 +134,12 @@ impl Parser<'_> {
         Ok(values)
     }
 
-    /// A number that is known: made of numbers and constants.
+    /// Parses a constant number.
     pub(super) fn number(&mut self) -> Result<i64> {
         self.known_number(false, "a number is wanted: made of constants, and at most 2^40")
     }
 
-    /// Likewise, for an array: parameters count as what they are where the loops are run.
+    /// Parses a constant number for an array. Parameters have their value for runs.
     pub(super) fn extent(&mut self) -> Result<i64> {
         self.known_number(true, "a number is wanted: made of constants and parameters, and at most 2^40")
     }

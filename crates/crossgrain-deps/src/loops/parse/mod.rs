@@ -1,4 +1,4 @@
-//! From text to a program: every name is declared before it is used, and every fault has its place.
+//! The parser. Every name must be declared before use, and every fault has its place.
 
 mod declare;
 mod value;
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use super::program::{DEPTH, Expr, Kind, Loop, Node, Op, Program, Reference, Statement};
 use super::source::{At, Fault, Kind as Is, Token, quoted, tokens};
 
-/// Most statements, and most loops.
+/// Maximum number of statements and loops together.
 const STATEMENTS: usize = 300;
-/// Numbers in a program are at most this: products of a few of them fit 64 bits.
+/// Maximum magnitude of numbers in a program. Products of a few of them fit 64 bits.
 const LARGEST: i64 = 1 << 40;
 
 const KEYWORDS: [&str; 13] =
@@ -18,7 +18,7 @@ const KEYWORDS: [&str; 13] =
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// What a name means where the parser is.
+/// The present meaning of a name.
 #[derive(Clone, Copy)]
 enum Meaning {
     Const(i64),
@@ -33,12 +33,12 @@ pub(super) struct Parser<'a> {
     around: Vec<usize>,
     cells: i64,
     nesting: usize,
-    /// Operations in this line.
+    /// Number of operations in this line.
     operations: usize,
     program: Program,
 }
 
-/// Reads a program.
+/// Parses a program.
 pub(super) fn parse(text: &str) -> Result<Program> {
     let mut parser = Parser {
         text,
@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Program> {
 
 impl Parser<'_> {
     fn peek(&self) -> &Token {
-        // The last token is the end, which is never taken.
+        // The last token is `End`, which is never consumed.
         &self.tokens[self.next.min(self.tokens.len() - 1)]
     }
 
@@ -101,7 +101,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A name as it is written.
+    /// Takes a name.
     fn word(&mut self) -> Result<(String, At)> {
         let Token { kind: Is::Name(name), at, .. } = self.peek().clone() else {
             return Err(self.unlike("a name"));
@@ -110,7 +110,7 @@ impl Parser<'_> {
         Ok((name, at))
     }
 
-    /// Lines up to the `end` of the loop at `opened`, or up to the end of the text.
+    /// Parses lines until the `end` of the loop at `opened`, or until the end of the text.
     fn body(&mut self, opened: Option<At>) -> Result<Vec<Node>> {
         let mut body = Vec::new();
         loop {
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(Node::Loop(number))
     }
 
-    /// A bound, or the tightest of several: `min(a, b)` or `max(a, b)`.
+    /// Parses a bound, or several in `min(a, b)` or `max(a, b)`.
     fn bounds(&mut self) -> Result<Vec<Expr>> {
         if !(self.take_word("min") || self.take_word("max")) {
             return Ok(vec![self.bound()?]);
@@ -259,7 +259,7 @@ impl Parser<'_> {
         Ok(Node::Statement(self.program.statements.len() - 1))
     }
 
-    /// A variable that can be assigned to, or read, with all its subscripts.
+    /// Parses a variable with all its subscripts, which may be assigned to or read.
     fn reference(&mut self) -> Result<Reference> {
         let start = self.peek().bytes.start;
         let (name, at) = self.word()?;
@@ -294,7 +294,7 @@ impl Parser<'_> {
     }
 }
 
-/// Numbers the reads of a value in the order in which they take place.
+/// Numbers the reads of a value in order of execution.
 fn renumber(value: &mut Expr, number: &mut usize) {
     match value {
         Expr::Number(_) | Expr::Symbol(_) => {}

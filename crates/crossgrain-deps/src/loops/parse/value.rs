@@ -1,12 +1,12 @@
-//! Values: operations by their ranks, and what they are made of.
+//! Expressions: operators by precedence, and operands.
 
 use super::{KEYWORDS, LARGEST, Meaning, Parser, Result};
 use crate::loops::program::{Expr, Kind, Op};
 use crate::loops::source::{At, Fault, Kind as Is};
 
-/// Deepest nest of brackets and signs in an expression.
+/// Maximum nesting of brackets and unary operators.
 const NESTING: usize = 48;
-/// Most operations in a line.
+/// Maximum number of operations per line.
 const OPERATIONS: usize = 200;
 
 impl Parser<'_> {
@@ -24,7 +24,7 @@ impl Parser<'_> {
         read
     }
 
-    /// Operations of at least this rank: `|`, `^`, `&`, shifts, sums, products.
+    /// Parses operators of at least this precedence: `|`, `^`, `&`, shifts, sums, products.
     pub(super) fn binary(&mut self, rank: usize) -> Result<Expr> {
         const RANKS: [&[Op]; 6] = [
             &[Op::Or],

@@ -1,4 +1,4 @@
-//! Vectors of numbers whose type is known when a program runs, and the algorithms on them.
+//! Vectors of numbers whose type is known only at run time, and algorithms on them.
 
 use super::super::algorithm::{find, reduce};
 use super::super::kernel::Sum;
@@ -12,7 +12,7 @@ use super::super::vector::{DeviceVec, Store, View, zeros};
 use super::refused;
 use crate::{Error, Memory};
 
-/// A vector of numbers that have one word each, or two.
+/// A vector of numbers with one or two words each.
 #[derive(Debug)]
 pub struct Column(pub(super) Words);
 
@@ -22,7 +22,7 @@ pub(super) enum Words {
     Two(DeviceVec<2>),
 }
 
-/// The same for vectors of either kind.
+/// Evaluates an expression for vectors of either kind.
 macro_rules! either {
     ($words:expr, $vector:ident => $result:expr) => {
         match $words {
@@ -32,7 +32,7 @@ macro_rules! either {
     };
 }
 
-/// What an algorithm that combines is called, by the type of its numbers.
+/// Selects a combining function by its name and by the words of the numbers.
 macro_rules! combined {
     ($words:expr, $name:expr, |$combine:ident, $vector:ident| $result:expr) => {
         combined!($words, $name, |$combine, $vector| $result;
@@ -50,10 +50,10 @@ macro_rules! combined {
 }
 
 impl Column {
-    /// A vector of numbers as they lie in memory: `item_bytes` for each, which are 1, 4 or 8.
+    /// Creates a vector from numbers in native byte order, with `item_bytes` bytes each: 1, 4 or 8.
     ///
     /// # Errors
-    /// If the place has no room or is lost, and if bytes are left over.
+    /// If the place has too little memory or is lost, and if the length is not a multiple of `item_bytes`.
     pub fn from_bytes(place: &Place, bytes: &[u8], item_bytes: usize) -> Result<Self, Error> {
         if ![1, 4, 8].contains(&item_bytes) || !bytes.len().is_multiple_of(item_bytes) {
             return Err(refused(format!("numbers have 1, 4 or 8 bytes, and not {item_bytes}")));
@@ -86,10 +86,10 @@ impl Column {
         }))
     }
 
-    /// Writes the numbers into memory that has so many bytes for each, as [`Column::from_bytes`] reads them.
+    /// Writes the numbers to memory, in the format of [`Column::from_bytes`].
     ///
     /// # Errors
-    /// If the place is lost, or numbers have other lengths.
+    /// If the place is lost, or the numbers have different lengths.
     pub fn to_bytes(&self, goal: &mut [u8], item_bytes: usize) -> Result<(), Error> {
         let is_fit = match self.0 {
             Words::One(_) => item_bytes == 1 || item_bytes == 4,
@@ -122,7 +122,7 @@ impl Column {
         Ok(())
     }
 
-    /// Room for so many numbers of so many words.
+    /// Allocates a vector of `len` numbers with `words` words each.
     pub(super) fn with_room(place: &Place, words: usize, len: usize) -> Result<Self, Error> {
         Ok(Self(match words {
             1 => Words::One(DeviceVec::with_room(place, len)?),
@@ -130,22 +130,22 @@ impl Column {
         }))
     }
 
-    /// How many numbers.
+    /// Number of numbers.
     pub const fn len(&self) -> usize {
         either!(&self.0, vector => vector.len())
     }
 
-    /// Whether there are none.
+    /// Whether the vector is empty.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where it lives.
+    /// The place of the vector.
     pub const fn place(&self) -> &Place {
         either!(&self.0, vector => vector.place())
     }
 
-    /// How many words a number has.
+    /// Words per number.
     pub(super) const fn words(&self) -> usize {
         match self.0 {
             Words::One(_) => 1,
@@ -157,7 +157,7 @@ impl Column {
         either!(&self.0, vector => vector.span())
     }
 
-    /// A device's memory of it.
+    /// The numbers' memory on a device.
     pub(super) fn memory(&self) -> Option<&Memory> {
         either!(&self.0, vector => View::from(vector).memory())
     }
@@ -169,7 +169,7 @@ impl Column {
         }
     }
 
-    /// The host's memory of each word of all numbers.
+    /// The numbers' memory on the host, one slice per word.
     pub(super) fn rows(&self) -> Result<Vec<&[u8]>, Error> {
         either!(&self.0, vector => match View::from(vector).source()? {
             Source::Stored(numbers) => Ok(numbers.to_vec()),
@@ -177,7 +177,7 @@ impl Column {
         })
     }
 
-    /// The same to be written, of numbers for which room was made.
+    /// Mutable memory on the host, one slice per word. The vector's capacity must equal its length.
     pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let row = 4 * self.len().max(1);
         let bytes = match either!(&mut self.0, vector => &mut vector.store) {
@@ -187,10 +187,11 @@ impl Column {
         bytes.chunks_exact_mut(row)
     }
 
-    /// All numbers combined, as bits: by `SumU32`, `SumU64`, `SumF32` or `SumF64`.
+    /// Combines all numbers by `SumU32`, `SumU64`, `SumF32` or `SumF64`, and returns the bits of the
+    /// result.
     ///
     /// # Errors
-    /// As [`reduce`], and if these numbers are not combined so.
+    /// As [`reduce`], and if the name does not fit these numbers.
     pub fn reduce(&self, name: &str) -> Result<u64, Error> {
         Ok(combined!(&self.0, name, |combine, vector| {
             let total = reduce(combine, vector)?;
@@ -198,7 +199,7 @@ impl Column {
         }))
     }
 
-    /// Of every number what it and all before it are when combined.
+    /// Replaces each number by the combination of all numbers up to and including it.
     ///
     /// # Errors
     /// As [`Column::reduce`].
@@ -206,7 +207,7 @@ impl Column {
         Ok(combined!(&self.0, name, |combine, vector| inclusive_scan(combine, vector)?.into()))
     }
 
-    /// The numbers that have these indices.
+    /// Selects the numbers with these indices.
     ///
     /// # Errors
     /// As [`gather`].
@@ -215,7 +216,7 @@ impl Column {
         Ok(either!(&self.0, vector => gather(vector, indices)?.into()))
     }
 
-    /// The indices of the numbers in their order, as integers without a sign. Equal ones stay in theirs.
+    /// The indices of the numbers in sorted order, as unsigned integers. The sort is stable.
     ///
     /// # Errors
     /// As [`sort_by_key`](super::super::sort_by_key).
@@ -223,7 +224,7 @@ impl Column {
         Ok(either!(&self.0, keys => order_of_keys(keys)?.into()))
     }
 
-    /// The indices of those that are not zero.
+    /// The indices of the numbers that are not zero.
     ///
     /// # Errors
     /// As [`copy_if`](super::super::copy_if).
@@ -231,7 +232,7 @@ impl Column {
         Ok(indices_if::<_, 1, 1>(&Same, self.one()?.into())?.into())
     }
 
-    /// The index of the first that is not zero.
+    /// The index of the first number that is not zero.
     ///
     /// # Errors
     /// As [`find`].
@@ -239,7 +240,7 @@ impl Column {
         find::<_, 1, 1>(&Same, self.one()?)
     }
 
-    /// The index of the first that is least, or greatest, as an integer without a sign.
+    /// The index of the first minimum or maximum, as unsigned integers.
     ///
     /// # Errors
     /// As [`reduce`].

@@ -1,10 +1,13 @@
-//! Kernels that are recorded while a program runs, not compiled with it: a list of steps, of which each computes a value from earlier ones.
+//! Kernels that are recorded at run time instead of compiled: a list of steps, each of which computes a
+//! value from earlier values.
 //!
-//! Other languages make their kernels so: their numbers are symbols whose operators record what is done to them. On a CPU an interpreter takes a few
-//! hundred elements through a step at a time, in the widest registers; it is compiled once for each kind of register, whatever is recorded. On a
-//! device the steps become a program's text as those of any kernel.
-//! Holds: constants are state, as by [`Lanes::uniform`]: no text says them, other constants take no other program, and they are wiped. Whatever is
-//! recorded gives the same bits at every place.
+//! This is the interface for other languages. Their numbers are symbols whose operators record steps. On a
+//! CPU an interpreter executes one step at a time for 256 elements, in the widest registers. The
+//! interpreter is compiled once for each register type and serves all recorded kernels. On a device the
+//! steps become a program's text, like those of any kernel.
+//!
+//! Constants are program state, as with [`Lanes::uniform`]. They are in no program's text, a new constant
+//! needs no new program, and they are wiped. A recorded kernel gives the same bits at every place.
 
 mod column;
 mod operation;
@@ -21,24 +24,24 @@ use operation::Operation;
 
 pub use column::Column;
 
-/// Most words that the inputs of a kernel have together, and its results.
+/// Maximum total of the inputs' words, and of the results' words.
 const WORDS_MAX: usize = 16;
 
-/// Most steps: more would take a device's compiler minutes.
+/// Maximum number of steps. A device's compiler would need minutes for more.
 const STEPS_MAX: usize = 1 << 14;
 
-/// A step.
+/// A step of a kernel.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// An input: the number of its first word.
+    /// An input, by the index of its first word.
     Input(usize),
-    /// A number that is the same for all elements, by its place among these.
+    /// A constant for all elements, by its index.
     Constant(usize),
-    /// An operation on earlier values, with a count where it shifts.
+    /// An operation on earlier values. The last field is the count of a shift.
     Computed(Operation, [usize; 3], u32),
 }
 
-/// A kernel that was recorded.
+/// A recorded kernel.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{Column, Policy, Recorded};
@@ -58,23 +61,23 @@ enum Step {
 /// # Ok::<(), crossgrain_gpu::Error>(())
 /// ```
 pub struct Recorded {
-    /// Words of each input.
+    /// Words per input.
     inputs: Vec<usize>,
-    /// Each makes the value of its number.
+    /// Step i computes value i.
     steps: Vec<Step>,
-    /// Words of each value.
+    /// Words per value.
     words: Vec<usize>,
     constants: Zeroizing<Vec<u64>>,
-    /// The values that are its results.
+    /// The values that are results.
     results: Vec<usize>,
 }
 
 impl Recorded {
-    /// A kernel of elements that have so many words each, one or two. Its inputs are its first values; of no input, there is one of one word, the
-    /// number of an element.
+    /// Starts a kernel with inputs of one or two words each. The inputs are its first values. A kernel
+    /// without inputs has one value of one word instead: the element's number.
     ///
     /// # Errors
-    /// If they have more words than a kernel may have.
+    /// If the inputs exceed the maximum number of words.
     pub fn new(inputs: &[usize]) -> Result<Self, Error> {
         let (mut steps, mut first) = (Vec::new(), 0);
         for words in inputs {
@@ -94,15 +97,16 @@ impl Recorded {
                 "a kernel takes {WORDS_MAX} words of an element, and not {first} ({told})"
             )));
         }
-        // So many that they never move, which would leave a copy behind.
+        // The capacity suffices for all constants. The vector is never reallocated, which would leave
+        // copies in memory.
         let constants = Zeroizing::new(Vec::with_capacity(STEPS_MAX));
         Ok(Self { inputs: inputs.to_vec(), steps, words, constants, results: Vec::new() })
     }
 
-    /// Records a number that is the same for all elements. It is state, and no program's text says it.
+    /// Records a constant for all elements, which is program state and in no program's text.
     ///
     /// # Errors
-    /// If there are too many steps.
+    /// If the kernel has too many steps.
     pub fn constant(&mut self, bits: u64, words: usize) -> Result<usize, Error> {
         if !(1..=2).contains(&words) {
             return Err(refused(format!("a number has one word or two, and not {words}")));
@@ -112,10 +116,11 @@ impl Recorded {
         Ok(value)
     }
 
-    /// Records an operation on values, and gives the number of its result. `AddU32`, `LessF64` and so on: the source has a table of all.
+    /// Records an operation on values and returns the number of its result. Names are for example `AddU32`
+    /// and `LessF64`; the table in the source lists all.
     ///
     /// # Errors
-    /// If there is no such operation, or it does not take these values.
+    /// If the operation does not exist, or does not accept these values.
     pub fn step(&mut self, name: &str, values: &[usize], count: u32) -> Result<usize, Error> {
         let told = || refused(format!("there is no step {name} of values {values:?} and a count {count}"));
         let operation = Operation::of_name(name).ok_or_else(told)?;
@@ -140,10 +145,10 @@ impl Recorded {
         Ok(self.steps.len() - 1)
     }
 
-    /// Makes a value a result, after those that are.
+    /// Appends a value to the results.
     ///
     /// # Errors
-    /// If there is no such value, or the results have more words than a kernel may have.
+    /// If the value does not exist, or the results exceed the maximum number of words.
     pub fn give(&mut self, value: usize) -> Result<(), Error> {
         let words = *self.words.get(value).ok_or_else(|| refused(format!("there is no value {value}")))?;
         if self.result_words() + words > WORDS_MAX {
@@ -153,12 +158,12 @@ impl Recorded {
         Ok(())
     }
 
-    /// Words of all results.
+    /// Total words of the results.
     fn result_words(&self) -> usize {
         self.results.iter().map(|&value| self.words[value]).sum()
     }
 
-    /// Words of all inputs.
+    /// Total words of the inputs.
     fn input_words(&self) -> usize {
         self.inputs.iter().sum::<usize>().max(1)
     }
@@ -174,7 +179,8 @@ fn refused(why: String) -> Error {
     Error::Kernel(why)
 }
 
-/// A recorded kernel as a device's program has it: of the words that there may be, those that there are are read and written.
+/// A recorded kernel for a device's program. Only the words that the kernel actually has are read and
+/// written.
 struct Traced<'a>(&'a Recorded);
 
 impl Bundle<1, WORDS_MAX, WORDS_MAX> for Traced<'_> {

@@ -1,21 +1,23 @@
-//! What a step of a recorded kernel may compute: one table, read as text for a device and as loops over registers.
+//! The operations of recorded kernels: one table, from which device programs and loops over registers are
+//! derived.
 //!
-//! A value is one word or two, the low one first: numbers of 32 bits and masks have one, `U64` and `F64` two. A row says what an
-//! operation is called, how many words each operand has, and how many its result.
-//! Holds: every row is a text over [`Lanes`], so that every place gives the same bits.
+//! A value has one or two words, the low one first. 32-bit numbers and masks have one word; `U64` and `F64`
+//! have two. A table row gives the operation's name, the words of each operand, and the words of the
+//! result. All rows are written over [`Lanes`], so every place gives the same bits.
 
 use crossgrain::internal::word::{Integer, Lane32, Lanes};
 
 use super::super::U64;
 use super::super::float::{F32, F64};
 
-/// Elements that a CPU takes through a step at a time: values of all steps fit the first cache, or nearly.
+/// Number of elements per step on a CPU. The values of all steps then fit, or nearly fit, the first-level
+/// cache.
 pub(super) const ELEMENTS: usize = 256;
 
-/// A word of so many elements.
+/// One word of `ELEMENTS` elements.
 pub(super) type Row = [u8; 4 * ELEMENTS];
 
-/// The first words of a value.
+/// The first `N` words of a value.
 #[inline(always)]
 fn first<W: Lanes, const N: usize>(value: [W; 2]) -> [W; N] {
     let mut words = [value[0]; N];
@@ -23,9 +25,12 @@ fn first<W: Lanes, const N: usize>(value: [W; 2]) -> [W; N] {
     words
 }
 
-/// Takes the elements of a frame through a step: from the rows where its operands begin to that where its result does. There is a row behind
-/// each, since two words are read of all operands. A step is chosen anew for every register, the same each time, which a CPU foresees:
-/// a loop for each operation takes a compiler four times as long.
+/// Executes a step on the elements of a frame. `from` gives the first row of each operand, and `to` the
+/// first row of the result. Two words of each operand are always read, so the frame has a spare row at the
+/// end.
+///
+/// The operation is selected again for every register. The selection is the same each time, so the CPU
+/// predicts it. A separate loop for each operation would take the compiler four times longer.
 #[inline(always)]
 pub(super) fn on_frame<W: Lane32>(
     isa: W::Isa,
@@ -51,14 +56,14 @@ pub(super) fn on_frame<W: Lane32>(
 
 macro_rules! operations {
     ($($Name:ident($($x:pat => $words:literal),*) -> $made:literal, |$count:ident| $result:expr;)*) => {
-        /// What a step computes.
+        /// An operation of a step.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Operation {
             $($Name),*
         }
 
         impl Operation {
-            /// The one of this name.
+            /// The operation with this name.
             pub(super) fn of_name(name: &str) -> Option<Self> {
                 match name {
                     $(stringify!($Name) => Some(Self::$Name),)*
@@ -66,21 +71,21 @@ macro_rules! operations {
                 }
             }
 
-            /// How many words each operand has.
+            /// Words per operand.
             pub(super) const fn operands(self) -> &'static [usize] {
                 match self {
                     $(Self::$Name => &[$($words),*],)*
                 }
             }
 
-            /// How many words its result has.
+            /// Words of the result.
             pub(super) const fn words(self) -> usize {
                 match self {
                     $(Self::$Name => $made,)*
                 }
             }
 
-            /// What it makes of values, on whatever words.
+            /// Applies the operation, on any words.
             #[inline(always)]
             #[allow(unused_variables, unused_assignments, reason = "rows differ in what they need")]
             pub(super) fn of<W: Lanes>(self, shift: u32, values: [[W; 2]; 3]) -> [W; 2] {
@@ -101,7 +106,7 @@ macro_rules! operations {
 }
 
 operations! {
-    // Masks are words of 32 bits.
+    // Masks are 32-bit words.
     AddU32([a] => 1, [b] => 1) -> 1, |count| [a.add_lanes(b)];
     SubU32([a] => 1, [b] => 1) -> 1, |count| [!(!a).add_lanes(b)];
     MulU32([a] => 1, [b] => 1) -> 1, |count| [a.multiply_lanes(b)];
@@ -140,7 +145,7 @@ operations! {
     FloorF32(a => 1) -> 1, |count| F32::new(a).floor().raw();
     RoundF32(a => 1) -> 1, |count| F32::new(a).round_ties_even().raw();
     KeyF32(a => 1) -> 1, |count| F32::new(a).key();
-    // As it leaves a kernel: of all that are no number the same one.
+    // Replaces every NaN by the same one, for values that leave a kernel.
     LeaveF32(a => 1) -> 1, |count| F32::new(a).words();
 
     AddF64(a => 2, b => 2) -> 2, |count| (F64::new(a) + F64::new(b)).raw();
@@ -156,7 +161,7 @@ operations! {
     RoundF64(a => 2) -> 2, |count| F64::new(a).round_ties_even().raw();
     ExpF64(a => 2) -> 2, |count| F64::new(a).exp().raw();
     LnF64(a => 2) -> 2, |count| F64::new(a).ln().raw();
-    // The cosine of turns, or the sine where the count is 1.
+    // The cosine of 2π times a number, or the sine if the count is 1.
     TurnF64(a => 2) -> 2, |count| F64::new(a).turn()[(count & 1) as usize].raw();
     KeyF64(a => 2) -> 2, |count| F64::new(a).key();
     LeaveF64(a => 2) -> 2, |count| F64::new(a).words();

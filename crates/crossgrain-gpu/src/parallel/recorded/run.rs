@@ -1,4 +1,9 @@
-//! Recorded kernels at the places that there are.
+//! Execution of recorded kernels.
+//!
+//! On a CPU an interpreter uses a frame: memory with one row of `ELEMENTS` words for each word of each
+//! value. `layout` assigns rows to values and reuses a row after its last read. On a device the kernel
+//! becomes a program; several inputs are first copied into one buffer, and several results are copied out
+//! of one.
 
 use std::ops::Range;
 
@@ -19,10 +24,10 @@ use super::{Recorded, Step, Traced, WORDS_MAX, refused};
 use crate::{Error, Gpu, Memory};
 
 impl Recorded {
-    /// Its results for vectors that are its inputs, of one length.
+    /// Applies the kernel to its inputs, which must have equal lengths.
     ///
     /// # Errors
-    /// As [`transform`](super::super::transform), and if these are not its inputs.
+    /// As [`transform`](super::super::transform), and if the inputs do not match the kernel.
     pub fn transform(&self, sources: &[&Column]) -> Result<Vec<Column>, Error> {
         let Some(one) = sources.first().filter(|_| self.inputs.iter().eq(&words_of(sources))) else {
             return Err(refused(format!("it takes numbers of {:?} words, and not these", self.inputs)));
@@ -36,10 +41,10 @@ impl Recorded {
         self.run(one.place(), sources, 0..one.len())
     }
 
-    /// Its results for the numbers of a range.
+    /// Applies the kernel to the numbers of a range.
     ///
     /// # Errors
-    /// As [`generate`](super::super::generate), and if it has inputs.
+    /// As [`generate`](super::super::generate), and if the kernel has inputs.
     pub fn generate(&self, place: &Place, range: Range<usize>) -> Result<Vec<Column>, Error> {
         if !self.inputs.is_empty() {
             return Err(refused(format!("it takes numbers of {:?} words", self.inputs)));
@@ -121,17 +126,18 @@ impl Recorded {
         Ok(())
     }
 
-    /// Where values lie in a frame, and what is computed there.
+    /// Assigns rows of a frame to values, and collects the steps.
     fn layout(&self) -> Layout {
         let last = self.last_readers();
         let (mut layout, mut free) = (Layout::default(), Free::default());
-        // So many that they never move, which would leave a copy behind.
+        // The capacity suffices for all constants. The vector is never reallocated, which would leave
+        // copies in memory.
         layout.constants.reserve_exact(2 * self.constants.len());
         let mut places = vec![0; self.steps.len()];
         for (at, step) in self.steps.iter().enumerate().filter(|(at, _)| last[*at].is_some()) {
             let words = self.words[at];
             self.free_read(at, &last, &places, &mut free);
-            // A constant is put there once: nothing else may come there, before or after.
+            // A constant is written once per frame, so its row is never shared with other values.
             let known = if matches!(step, Step::Constant(_)) { None } else { free.take(words) };
             let to = known.unwrap_or_else(|| {
                 layout.words += words;
@@ -155,7 +161,7 @@ impl Recorded {
         layout
     }
 
-    /// Frees the places of what a step is the last to read.
+    /// Frees the rows of values whose last read is this step.
     fn free_read(&self, at: usize, last: &[Option<usize>], places: &[usize], free: &mut Free) {
         let Step::Computed(operation, of, _) = self.steps[at] else { return };
         let of = &of[..operation.operands().len()];
@@ -167,7 +173,8 @@ impl Recorded {
         }
     }
 
-    /// Of each value the step that reads it last, or how many there are if it is a result; none if nothing comes of it.
+    /// The last step that reads each value. It is the number of steps for a result, and `None` if no result
+    /// depends on the value.
     fn last_readers(&self) -> Vec<Option<usize>> {
         let mut last = vec![None; self.steps.len()];
         for &value in &self.results {
@@ -188,17 +195,17 @@ fn words_of(columns: &[&Column]) -> Vec<usize> {
     columns.iter().map(|column| column.words()).collect()
 }
 
-/// A device's memory for so many words of so many numbers.
+/// Allocates device memory for `len` numbers of `words` words.
 fn room(gpu: &Gpu, words: usize, len: usize) -> Result<Memory, Error> {
     let len_bytes = 4 * words * len;
-    // Words are counted in 32 bits on a device.
+    // Devices count words in 32 bits.
     if words * len > u32::MAX as usize {
         return Err(Error::Memory { len_bytes });
     }
     gpu.allocate(len_bytes)
 }
 
-/// The words of vectors one after another.
+/// Concatenates the words of several vectors.
 fn join(gpu: &Gpu, sources: &[&Column], len: usize) -> Result<Memory, Error> {
     let mut all = room(gpu, words_of(sources).iter().sum(), len)?;
     let mut first = 0;
@@ -210,7 +217,7 @@ fn join(gpu: &Gpu, sources: &[&Column], len: usize) -> Result<Memory, Error> {
     Ok(all)
 }
 
-/// Copies numbers of one word or two within a device.
+/// Copies numbers of one or two words within a device.
 fn copy(
     gpu: &Gpu,
     words: usize,
@@ -235,7 +242,7 @@ fn copy(
     }
 }
 
-/// Words of a frame that hold nothing any more: single ones, and pairs.
+/// Unused words of a frame: single words, and pairs.
 #[derive(Default)]
 struct Free([Vec<usize>; 2]);
 
@@ -249,17 +256,17 @@ impl Free {
     }
 }
 
-/// What an interpreter does for some elements, in a frame that has a row of memory for each word of each value at hand.
+/// The interpreter's program: the steps, and the rows of values in a frame.
 #[derive(Default)]
 struct Layout {
-    /// Words in a frame.
+    /// Words per frame.
     words: usize,
-    /// Which word of the inputs goes where.
+    /// The input's word, and its row.
     inputs: Vec<(usize, usize)>,
-    /// What lies in a word from the beginning on.
+    /// The row, and the constant that it holds.
     constants: Vec<(usize, u32)>,
     steps: Vec<(Operation, u32, ([usize; 3], usize))>,
-    /// The words of results.
+    /// The rows of the results.
     results: Vec<usize>,
 }
 
@@ -269,17 +276,17 @@ impl Drop for Layout {
     }
 }
 
-/// A recorded kernel on some elements.
+/// A recorded kernel on a piece of the elements.
 struct Piece<'a> {
     layout: &'a Layout,
-    /// Words of the inputs; of none, elements are numbers from `first` on.
+    /// Words of the inputs. Without inputs, the elements are the numbers from `first`.
     sources: Vec<&'a [u8]>,
     first: u32,
     goals: Vec<&'a mut [u8]>,
 }
 
 impl Piece<'_> {
-    /// Puts elements from one on into a frame.
+    /// Copies `len` elements, from element `at`, to a frame.
     fn fill(&self, frame: &mut [Row], at: usize, len: usize) {
         for &(word, to) in &self.layout.inputs {
             let row = &mut frame[to][..4 * len];
