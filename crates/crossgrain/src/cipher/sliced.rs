@@ -33,7 +33,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
     /// The constants of `C`; `None` if `Y` cannot compute all of its S-boxes.
     ///
     /// # Panics
-    /// If the cipher has more than [`BOXES_MAX`] S-boxes or [`MAPS_MAX`] maps.
+    /// If the cipher has more than `BOXES_MAX` S-boxes or `MAPS_MAX` maps.
     pub fn of<C: Description>() -> Option<Self> {
         let (boxes, maps) = (C::BOXES, C::MAPS);
         assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");
