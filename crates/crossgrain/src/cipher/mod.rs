@@ -26,9 +26,9 @@
 /// A family reads `Family "name" if condition, rounds(module::Type) {`: the prefix of variant names, the
 /// `cfg` condition, and the description. `rounds` is `bytes` or `words`, the unit that the rounds compute
 /// with, or `by_hand`. Kernels of a `by_hand` cipher are in the folder of `part` that has the same name. One
-/// row per key size follows: the type, the name that users type and the name in documentation; the key in
-/// bytes; the rounds as the standard counts them (for AES, Nr of FIPS 197, table 3); and the types of CTR,
-/// EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
+/// row per key size follows. It gives the type, the name that users type, the name in documentation, and the
+/// key length in bytes. Then it gives the rounds as the standard counts them (for AES, Nr of FIPS 197, table
+/// 3), and the types of CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
 macro_rules! ciphers {
     ($given:ident $($argument:tt)*) => {
         $given! {

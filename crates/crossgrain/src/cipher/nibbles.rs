@@ -98,10 +98,10 @@ const fn pair(x: u8) -> u8 {
 }
 
 /// The contributions of `1/y = r` and of `1/z = r` to the inverse. They follow from n/N·(k + a/n) = 1/y and
-/// n/N·(k + b/n) = 1/z, solved for a/N and b/N and inserted into x⁻¹ = (b/N)ζ + (a/N)ζ̄. Exchanging y and z
-/// exchanges a/N and b/N.
+/// n/N·(k + b/n) = 1/z. These are solved for a/N and b/N and inserted into x⁻¹ = (b/N)ζ + (a/N)ζ̄. Exchanging
+/// y and z exchanges a/N and b/N.
 ///
-/// With A = a/N, B = b/N, m = 1/n: the reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to the
+/// Let A = a/N, B = b/N and m = 1/n. The reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to the
 /// factor in `y = N/n / (k + a/n)`. Their matrix [[1 + m, 1], [1, 1 + m]] has determinant m².
 const fn solve(reciprocal: u8) -> (u8, u8) {
     let m = OVER_N;

@@ -184,8 +184,8 @@ fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
     y
 }
 
-/// Computes any table. For each output bit and each high nibble, XORs the minterms of the low nibbles that
-/// set the bit, and ANDs the sum with the minterm of the high nibble.
+/// Computes any table. Each output bit is an XOR of one term per high nibble. A term is the high nibble's
+/// minterm AND the XOR of the low nibbles' minterms that set the bit.
 #[inline(always)]
 fn minterms<W: Word>(table: &[u8; 256], x: Bits<W>) -> Bits<W> {
     let (low, high) = (values([x[0], x[1], x[2], x[3]]), values([x[4], x[5], x[6], x[7]]));

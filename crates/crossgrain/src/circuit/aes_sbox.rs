@@ -1,14 +1,15 @@
 //! The AES S-box and its inverse without their additive constant, 115 gates each.
 //!
-//! Both consist of a linear layer of 23 XORs (`y`), the inversion in GF(2⁸) that both share (32 AND, 30 XOR;
-//! products `z`), and a linear layer of 30 XORs. The constant 0x63, four NOTs, is left to the caller, who can
-//! fold it into a round key: `forward(x) = S(x) ⊕ 0x63`, and `inverse(x ⊕ 0x63) = S⁻¹(x)`.
+//! Both consist of three layers: a linear one of 23 XORs (`y`), the inversion in GF(2⁸), and a linear one of
+//! 30 XORs. The inversion (32 AND, 30 XOR; products `z`) is the same for both. The constant 0x63, four NOTs,
+//! is left to the caller, who can fold it into a round key:
+//! `forward(x) = S(x) ⊕ 0x63`, and `inverse(x ⊕ 0x63) = S⁻¹(x)`.
 //!
 //! Source: forward and inversion from Boyar and Peralta, "A depth-16 circuit for the AES S-box" (2011), in
 //! its 115-gate form. The linear layers of the inverse were searched for here by Boyar and Peralta's greedy
-//! method with random ties: 23 and 30 XORs, where the published inverse takes 121 gates in all. Not chosen:
-//! the 113-gate forward circuit (Çalık, 2016) and the 128-gate one of depth 16. See docs/mistakes.md for the
-//! measurements.
+//! method with random ties. They take 23 and 30 XORs; the published inverse takes 121 gates in all. Not
+//! chosen: the 113-gate forward circuit (Çalık, 2016) and the 128-gate one of depth 16. See docs/mistakes.md
+//! for the measurements.
 //! Invariant: equal to the table on all 256 inputs in every lane (`tests/laws.rs`).
 
 use super::Bits;

@@ -12,7 +12,7 @@
 //! Algorithm:
 //!
 //! 1. Let z be the input that is inverted as 0. For each difference d, four inputs x, one of them z, have the
-//!    same S(x) + S(x + d); all other sums occur twice (Nyberg, "Differentially uniform mappings for
+//!    same S(x) + S(x + d). All other sums occur twice (Nyberg, "Differentially uniform mappings for
 //!    cryptography", Eurocrypt 1993). The fours of three differences have only z in common. If they do not,
 //!    the S-box has another structure.
 //! 2. T(x) = S(x + z) + S(z) satisfies A·x · B⁻¹·T(x) = 1 for x ≠ 0.

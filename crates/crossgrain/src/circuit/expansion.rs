@@ -10,11 +10,11 @@
 //!
 //! Results: 20 random tables of 8 inputs and 8 outputs took 330 to 338 gates, 334 on average, in the best of
 //! four orders of the inputs, and 20 random permutations 330 to 339. Shannon's expansion takes 561. A table
-//! has 2048 bits, and below about 190 gates there are fewer circuits than tables (counted like Shannon, "The
-//! synthesis of two-terminal switching circuits", 1949, for gates of any two nodes with free complements), so
-//! most tables need more. Lupanov's representation (1958) reaches this bound for many inputs; it also makes
-//! functions of few inputs once and shares them. Kwan's search ("Reducing the gate count of bitslice DES",
-//! 2000), which `sboxgates` and others extend, also combines all existing nodes, but searches for whole
+//! has 2048 bits, and below about 190 gates there are fewer circuits than tables, so most tables need more.
+//! (The count follows Shannon, "The synthesis of two-terminal switching circuits", 1949, for gates of any two
+//! nodes with free complements.) Lupanov's representation (1958) reaches this bound for many inputs; it also
+//! makes functions of few inputs once and shares them. Kwan's search ("Reducing the gate count of bitslice
+//! DES", 2000), which `sboxgates` and others extend, also combines all existing nodes, but searches for whole
 //! outputs. We found no published figures for random tables of this size.
 //! Invariant: nothing here is checked; [`synthesize`](super::synthesize) compares the circuit with the table.
 

@@ -1,8 +1,8 @@
 //! Computes several sums of eight bits in few XORs.
 //!
 //! A sum is a byte with a bit set for each term. A program starts from the eight single bits, and each step
-//! adds two existing sums. Read backwards, with every step's target added to both operands, the same program
-//! computes the transposed map: eight sums from one bit per target, in (targets − 8) more XORs.
+//! adds two existing sums. The same program read backwards, with every step's target added to both operands,
+//! computes the transposed map. It computes eight sums from one bit per target, in (targets − 8) more XORs.
 //!
 //! Source: Boyar and Peralta, "A new combinational logic minimization technique with applications to
 //! cryptology" (SEA 2010). The distance of a byte is the least number of existing sums that add to it. If a

@@ -1,8 +1,8 @@
 //! Gate circuits of the S-boxes and linear layers, written once over [`Word`](crate::word::Word).
 //!
 //! A byte is eight words, least significant bit first; each lane of the words holds another byte. [`affine`]
-//! finds the structure of S-boxes. [`trace`] records a circuit as a [`graph`], [`map`] covers the graph with
-//! three-input gates, [`emit`] prints it for a GPU, and [`netlist`] prints it for hardware.
+//! finds the structure of S-boxes. [`trace`] records a circuit as a [`graph`], and [`map`] covers the graph
+//! with three-input gates. [`emit`] prints it for a GPU, and [`netlist`] for hardware.
 
 pub mod aes_linear;
 pub mod aes_sbox;

@@ -24,8 +24,8 @@ pub enum Operation {
     Add,
     /// The product of two lanes, modulo 2³².
     Multiply,
-    /// Selects bytes of two lanes by nibbles, the nibble of the lowest byte first: 0 to 3 is a byte of the
-    /// first lane, 4 to 7 a byte of the second.
+    /// Selects bytes of two lanes, by one nibble per byte, lowest first. 0 to 3 is a byte of the first lane,
+    /// 4 to 7 a byte of the second.
     Bytes(u16),
     /// The upper 32 bits of the product of two lanes.
     MultiplyHigh,

@@ -1,6 +1,6 @@
 //! Conversions between representations, mainly between `blocks` and `bitsliced`.
 //!
-//! Both directions are the same map: a transposition of bit matrices, which exchanges bit k of a word's index
+//! Both directions are the same map, a transposition of bit matrices. It exchanges bit k of a word's index
 //! with bit k of the index inside the word (docs/layouts.md). There are three implementations.
 //! `tests/laws.rs` compares each with `repr`'s index map by setting single bits.
 

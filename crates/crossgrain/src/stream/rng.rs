@@ -1,8 +1,8 @@
 //! A generator that reads a stream in order. Small draws come from a buffer; large ones are written directly
 //! to the output.
 //!
-//! Layout: every draw takes the next bytes of the stream, little-endian: four for a `u32`, eight for a `u64`
-//! or an `f64`, independent of earlier draws.
+//! Layout: every draw takes the next bytes of the stream, little-endian, independent of earlier draws. A
+//! `u32` takes four bytes; a `u64` or an `f64` takes eight.
 //! Source: uniform numbers are the upper 53 bits of a `u64`, times 2⁻⁵³, as in NumPy.
 //! Invariants: the buffer is wiped on drop. After construction only plans on tiles allocate memory.
 

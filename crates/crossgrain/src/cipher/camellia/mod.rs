@@ -1,7 +1,7 @@
 //! Camellia: a Feistel network of two halves of eight bytes, with FL and its inverse after every sixth round.
 //!
-//! Round keys are stored in order of use, eight bytes each: two for whitening, six for rounds, two for FL,
-//! and so on, up to two for whitening.
+//! Round keys are stored in order of use, eight bytes each. The order is two for whitening, then six for
+//! rounds alternating with two for FL, and finally two for whitening.
 //! Source: RFC 3713.
 
 use zeroize::Zeroizing;

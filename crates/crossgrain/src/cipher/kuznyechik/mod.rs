@@ -2,8 +2,8 @@
 //!
 //! L is sixteen steps R of a shift register. Each step computes a new first byte, a linear combination of all
 //! sixteen bytes, and drops the last byte. On registers only the new byte is computed; the shift only renames
-//! registers. The coefficients of bytes 0 to 14 are a palindrome and that of the last byte is 1, so the
-//! inverse of L is L on the bytes in reversed order. Decryption therefore reverses blocks.
+//! registers. The coefficients of bytes 0 to 14 are a palindrome, and that of the last byte is 1. The inverse
+//! of L is therefore L on the bytes in reversed order. Decryption uses this and reverses blocks.
 //! Source: RFC 7801. Multiplication is modulo x⁸ + x⁷ + x⁶ + x + 1.
 
 use zeroize::Zeroizing;
