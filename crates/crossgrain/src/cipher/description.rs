@@ -1,4 +1,5 @@
-//! What a description says: its constants and key schedule, and its rounds over any state.
+//! Traits of a cipher's description: constants, key schedule, and rounds that are generic over the type of
+//! the state.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -6,36 +7,36 @@ use super::sbox::{Linear, Sbox};
 use crate::block::{Block, Direction, Family};
 use crate::word::each;
 
-/// What the registry says of a description.
+/// A description's place in the registry.
 pub trait Listed {
-    /// The cipher, with keys of any size.
+    /// The family.
     const FAMILY: Family;
 
-    /// What it is called.
+    /// The names of its variants.
     const NAMES: Names;
 }
 
-/// What a family of ciphers is called, and what is made of it.
+/// Names of a family of ciphers, of its parts and of its GPU programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
     /// The family.
     pub family: &'static str,
-    /// Encryption as a part, and as a program for GPUs.
+    /// The part that encrypts, and the GPU program that encrypts.
     pub encrypt: &'static str,
-    /// Decryption.
+    /// The part and the GPU program that decrypt.
     pub decrypt: &'static str,
-    /// The program that adds a keystream.
+    /// The GPU program that XORs a keystream.
     pub ctr: &'static str,
-    /// The program that writes one.
+    /// The GPU program that writes a keystream.
     pub random: &'static str,
 }
 
-/// What every description says, whatever its rounds compute with.
+/// The constants of a cipher, common to all kinds of descriptions.
 pub trait Description: Listed + Send + Sync + 'static {
-    /// The S-boxes, by number.
+    /// The S-boxes. Rounds name them by index.
     const BOXES: &'static [Sbox];
 
-    /// Whether all S-boxes are inversions between affine maps.
+    /// Whether every S-box is inversion in AES's field between two affine maps.
     const HAS_STRUCTURE: bool = {
         let (mut all, mut number) = (true, 0);
         while number < Self::BOXES.len() {
@@ -45,23 +46,23 @@ pub trait Description: Listed + Send + Sync + 'static {
         all
     };
 
-    /// Linear maps of bytes, by number.
+    /// Linear maps of bytes. Rounds name them by index.
     const MAPS: &'static [Linear] = &[];
 }
 
-/// A description whose key schedule, and reference, are texts of their own.
+/// A description with a hand-written key schedule and reference.
 pub trait ByHand: Description {
     /// The bytes of the round keys in the order in which [`ByHand::crypt_plainly`] takes them.
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys;
 
-    /// Replaces a block by look-ups: the reference.
+    /// Encrypts or decrypts a block in place by table look-ups: the reference.
     fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block);
 }
 
-/// The bytes of round keys. They are wiped when dropped.
+/// The bytes of round keys, wiped on drop.
 pub type RoundKeys = Zeroizing<Vec<u8>>;
 
-/// What the rounds of a cipher of bytes compute with: a byte of the state, of one block or of many.
+/// Arithmetic for the rounds of a byte-oriented cipher, on one byte of the state of one block or of many.
 pub trait Bytes: Copy {
     /// A byte of the state.
     type Byte: Copy;
@@ -69,50 +70,51 @@ pub trait Bytes: Copy {
     /// A byte of a round key.
     type Key;
 
-    /// The sum of two bytes.
+    /// `a` XOR `b`.
     fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
 
-    /// Whether a sum of three takes as long as one of two.
+    /// Whether an XOR of three values takes as long as an XOR of two.
     #[inline(always)]
     fn sums_three(self) -> bool {
         false
     }
 
-    /// The sum with a byte of a key. No key is added twice, here or by `substitute_sum`.
+    /// `byte` XOR `key`. Each byte of the round keys may be added only once, either here or in
+    /// `substitute_sum`.
     fn add_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
-    /// The bits that both have.
+    /// `byte` AND `key`.
     fn and_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
-    /// The bits that either has.
+    /// `byte` OR `key`.
     fn or_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
-    /// The sum with a byte of a key through S-box number `sbox`.
+    /// S-box number `sbox` of `byte` XOR `key`.
     fn substitute_sum(self, byte: Self::Byte, key: &Self::Key, sbox: usize) -> Self::Byte;
 
-    /// The byte through linear map number `map`.
+    /// The image of `byte` under linear map number `map`.
     fn linear(self, byte: Self::Byte, map: usize) -> Self::Byte;
 }
 
-/// What a key schedule computes with: a byte of one key, or of many.
+/// Arithmetic for a key schedule, on one byte of one key or of many.
 pub trait KeyBytes: Bytes<Byte: Zeroize> {
-    /// A byte that is the same for all keys.
+    /// A constant byte, the same for all keys.
     fn constant(self, byte: u8) -> Self::Byte;
 
-    /// Puts up to 32 bytes through S-boxes, byte i through number `choose(i)`. A schedule substitutes by this alone: keys are
-    /// secret where [`Bytes::substitute_sum`] may look up.
+    /// Substitutes up to 32 bytes, byte i through S-box number `choose(i)`. Key schedules substitute only by
+    /// this method, because keys are secret and [`Bytes::substitute_sum`] may look up a table.
     fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [Self::Byte]);
 
-    /// The eight bits that begin `count`, 1 to 7, below the highest of two bytes.
+    /// Concatenates two bytes and returns the eight bits that begin `count` (1 to 7) bits below the top.
     fn between(self, high: Self::Byte, low: Self::Byte, count: u32) -> Self::Byte;
 
-    /// A big-endian number rotated towards its high end.
+    /// Rotates a big-endian number left.
     #[inline(always)]
     fn rotate_left<const N: usize>(self, number: [Self::Byte; N], count: usize) -> [Self::Byte; N] {
         self.bits_from(&number, count)
     }
 
-    /// As many bytes of a big-endian number as are asked for, from so many bits below its highest on, and around.
+    /// `M` bytes of a big-endian number, from `count` bits below its top, cyclically.
     #[inline(always)]
     fn bits_from<const N: usize, const M: usize>(
         self,
@@ -126,28 +128,30 @@ pub trait KeyBytes: Bytes<Byte: Zeroize> {
         })
     }
 
-    /// The sums of bytes in the same places.
+    /// XOR of two arrays.
     #[inline(always)]
     fn sum<const N: usize>(self, a: [Self::Byte; N], b: [Self::Byte; N]) -> [Self::Byte; N] {
         each!(i < N => self.add(a[i], b[i]))
     }
 
-    /// The sums with bytes that are the same for all keys.
+    /// XOR with constants, which are the same for all keys.
     #[inline(always)]
     fn sum_with<const N: usize>(self, a: [Self::Byte; N], constant: [u8; N]) -> [Self::Byte; N] {
         each!(i < N => self.add(a[i], self.constant(constant[i])))
     }
 }
 
-/// A description whose key schedule may be of any number of keys.
+/// A description whose key schedule runs on one key or on many.
 ///
-/// Implementations of [`Scheduled::round_keys`] must be `#[inline(always)]`, without closures that compute with bytes.
+/// Implementations of [`Scheduled::round_keys`] must be `#[inline(always)]`, without closures that compute
+/// with bytes.
 pub trait Scheduled: Description {
-    /// Bytes of the round keys of a key of so many bytes.
+    /// Length of the round keys in bytes, for a key of `key_bytes` bytes.
     fn round_key_bytes(key_bytes: usize) -> usize;
 
-    /// Works out the round keys and gives `keep` their bytes, behind the place of the first of these as the rounds take them. They are given
-    /// as soon as they are there: programs for GPUs take the order of operations from here.
+    /// Computes the round keys. Calls `keep(place, bytes)` for each piece, where `place` is the offset of its
+    /// first byte in the order in which the rounds take them. Each call follows directly after the
+    /// computation of its bytes, because programs for GPUs record the order of operations here.
     fn round_keys<S: KeyBytes>(
         s: S,
         key: &[S::Byte],
@@ -156,21 +160,22 @@ pub trait Scheduled: Description {
     );
 }
 
-/// What the rounds of a cipher of 32-bit words compute with: a word of the state, of one block or of many.
+/// Arithmetic for the rounds of a word-oriented cipher, on one word of the state of one block or of many.
 pub trait Words: Copy {
-    /// A word of the state: a number of 32 bits.
+    /// A 32-bit word of the state.
     type Word: Copy;
 
     /// A word of a round key.
     type Key;
 
-    /// The sum of two words, without carries.
+    /// `a` XOR `b`.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
 
-    /// The four bytes of the sum with a word of a key, without carries, through S-box number `sbox`. No key is added twice.
+    /// S-box number `sbox` of each of the four bytes of `word` XOR `key`. Each word of the round keys may be
+    /// added only once.
     fn substitute_sum(self, word: Self::Word, key: &Self::Key, sbox: usize) -> Self::Word;
 
-    /// The word rotated towards its high end by `COUNT` bits.
+    /// The word rotated left by `COUNT` bits.
     fn rotate_left<const COUNT: u32>(self, word: Self::Word) -> Self::Word;
 }
 
@@ -178,43 +183,45 @@ pub trait Words: Copy {
 ///
 /// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
 pub trait OnBytes: Description {
-    /// Whether the rounds are [`Pass`]es, which may go over many blocks one after another.
+    /// Whether [`OnBytes::passes`] divides the rounds into [`Pass`]es, so that each can run over many blocks
+    /// before the next.
     const IN_PASSES: bool = false;
 
-    /// Has them run, if they are, by so many bytes of round keys. Implementations must be `#[inline(always)]`.
+    /// Calls [`Passes::pass`] for each pass in order, given the length of the round keys in bytes.
+    /// Implementations must be `#[inline(always)]`.
     fn passes<P: Passes>(_passes: &mut P, _round_keys: usize) {}
 
-    /// The whole cipher on the sixteen bytes of a block.
+    /// Encrypts or decrypts the sixteen bytes of a block.
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
 }
 
-/// A piece of a cipher's rounds: it changes bytes of a block, by bytes of round keys.
+/// A piece of a cipher's rounds: it changes a block in place.
 ///
 /// Implementations of [`Pass::run`] must be `#[inline(always)]`.
 pub trait Pass {
-    /// Bytes of round keys that it takes, 16 at most.
+    /// Bytes of the round keys that this pass consumes, at most 16.
     const KEYS: usize;
 
     /// Changes the block.
     fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]);
 }
 
-/// What runs passes, each by the round keys that come behind those of the one before.
+/// A runner of passes. Each pass takes the round keys that follow those of the previous pass.
 ///
 /// Implementations of [`Passes::pass`] must be `#[inline(always)]`.
 pub trait Passes {
-    /// The next one.
+    /// Runs the next pass.
     fn pass<P: Pass>(&mut self);
 }
 
-/// Passes on blocks that are in registers: all of them, one after another.
+/// Runs all passes one after another on blocks in registers.
 #[derive(Debug)]
 pub struct InRegisters<'a, S: Bytes> {
-    /// What they compute with.
+    /// The arithmetic.
     pub s: S,
-    /// The blocks.
+    /// The state of the blocks.
     pub block: [S::Byte; 16],
-    /// The round keys of those that are left.
+    /// The round keys of the remaining passes.
     pub keys: &'a [S::Key],
 }
 
@@ -227,19 +234,20 @@ impl<S: Bytes> Passes for InRegisters<'_, S> {
     }
 }
 
-/// A cipher whose rounds compute with four words, each the big-endian number that four bytes of the block are.
+/// A cipher whose rounds compute with four words. Each word is a big-endian number of four bytes of the
+/// block.
 ///
 /// Implementations of [`OnWords::rounds`] must be `#[inline(always)]`.
 pub trait OnWords: Description {
-    /// The whole cipher on the four words of a block.
+    /// Encrypts or decrypts the four words of a block.
     fn rounds<S: Words>(s: S, direction: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4];
 }
 
-/// What asks for every description in turn: the table of variants, say.
+/// A function over all descriptions, for example one that adds their rows to the table of variants.
 pub trait Visitor {
-    /// A cipher of bytes.
+    /// Called for each byte-oriented cipher.
     fn bytes<C: OnBytes + Scheduled>(&mut self);
 
-    /// A cipher of words.
+    /// Called for each word-oriented cipher.
     fn words<C: OnWords + Scheduled>(&mut self);
 }

@@ -1,4 +1,4 @@
-//! A described cipher where its rounds need not be known, and its round keys.
+//! Type-erased descriptions of ciphers, and their round keys.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use super::many_keys;
 use super::{ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
 use crate::block::{Block, Direction, Family, Key};
 
-/// A described cipher where its rounds need not be known.
+/// A description as function pointers, for callers that are not generic over the cipher.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// The cipher, with keys of any size.
+    /// The family.
     pub family: Family,
-    /// What it is called.
+    /// The names of its variants.
     pub names: Names,
-    /// Whether its kernels are written by hand. All others are derived from the description.
+    /// Whether kernels are written by hand. Otherwise they are derived from the description.
     pub by_hand: bool,
     schedule: fn(&[u8], Direction) -> RoundKeys,
     plain: fn(&[u8], Direction, &mut Block),
@@ -24,7 +24,7 @@ pub struct Entry {
     many_keys: Option<ManyKeys>,
 }
 
-/// What is done with several keys at once: their schedules, and a block under each.
+/// Functions on many keys at once: key schedules, and one block under each key.
 #[cfg(feature = "search")]
 #[derive(Clone, Copy)]
 struct ManyKeys {
@@ -79,7 +79,7 @@ impl Entry {
         of_family(family)
     }
 
-    /// Both directions' round keys.
+    /// Computes the round keys of both directions.
     pub fn expand(&self, key: &Key) -> Keys {
         let of = |direction| (self.schedule)(key.bytes(), direction);
         Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
@@ -90,7 +90,7 @@ impl Entry {
         self.many_keys.expect("a cipher whose kernels are derived")
     }
 
-    /// The bytes of one direction's round keys, of each of up to [`KEYS_AT_ONCE`] keys of so many bytes.
+    /// The round keys of one direction for each of up to [`KEYS_AT_ONCE`] keys of `key_bytes` bytes.
     ///
     /// # Panics
     /// As [`Entry::under_keys`].
@@ -99,10 +99,10 @@ impl Entry {
         (self.many_keys().schedules)(keys, key_bytes, direction)
     }
 
-    /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
+    /// Encrypts or decrypts a block under each of up to [`KEYS_AT_ONCE`] keys.
     ///
     /// # Panics
-    /// If the kernels of the cipher are written by hand: then its search is, too.
+    /// If the kernels of the cipher are written by hand. These ciphers have a hand-written search too.
     #[cfg(feature = "search")]
     pub fn under_keys(
         &self,
@@ -113,14 +113,14 @@ impl Entry {
         (self.many_keys().under)(keys, direction, block)
     }
 
-    /// What a block becomes under one direction's round keys, by look-ups.
+    /// Encrypts or decrypts a block under one direction's round keys, by table look-ups.
     #[cfg(feature = "search")]
     pub fn under_key(&self, keys: &RoundKeys, direction: Direction, mut block: Block) -> Block {
         (self.plain)(keys, direction, &mut block);
         block
     }
 
-    /// Replaces a block by look-ups: the reference.
+    /// Encrypts or decrypts a block in place by table look-ups: the reference.
     pub fn crypt_plainly(&self, keys: &Keys, direction: Direction, block: &mut Block) {
         (self.plain)(keys.of(direction), direction, block);
     }
@@ -141,12 +141,12 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The ciphers they are for.
+    /// The family of the cipher.
     pub const fn family(&self) -> Family {
         self.family
     }
 
-    /// The bytes in the order in which the rounds of a direction take them.
+    /// The round keys of one direction, in the order in which the rounds take them.
     pub fn of(&self, direction: Direction) -> &[u8] {
         match direction {
             Direction::Encrypt => &self.encrypt,

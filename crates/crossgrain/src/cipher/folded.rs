@@ -1,9 +1,12 @@
-//! Round keys that bring the constants of S-boxes: kernels then add none.
+//! Folds the constants of S-boxes into round keys, so that kernels need not add them.
 //!
-//! A way may compute S(x) as B·(A·x)⁻¹, without the constants a and b of S(x) = B·(A·x + a)⁻¹ + b, if what it substitutes lacks A⁻¹·a already; the
-//! result lacks b. So the rounds are run once on what each byte lacks, which is the same for every block: sums lack the sum, maps the
-//! image, and a key takes up whatever is missing where it is added.
-//! Holds: a key is added once, so changing it changes nothing else; the last layer adds keys, so blocks lack nothing in the end.
+//! Let S(x) = B·(A·x + a)⁻¹ + b. A kernel may compute only B·(A·x)⁻¹. This gives S(x) + b for the input x +
+//! A⁻¹·a. So each byte in the kernel differs from the true byte by a constant, called its lack, which is
+//! the same for every block. This file runs the rounds once on these differences. The difference of an XOR is
+//! the XOR of the differences, and a linear map applies to the difference. Where a key is added, the key
+//! absorbs the difference.
+//! Invariants: each key is added only once, so changing it affects nothing else. In byte-oriented ciphers the
+//! last layer adds keys, so no difference remains at the end.
 
 use std::cell::Cell;
 
@@ -11,7 +14,8 @@ use super::sbox::{Linear, Sbox};
 use super::{Bytes, OnBytes, OnWords, Words};
 use crate::block::Direction;
 
-/// What the input of an S-box may lack, and its output then lacks.
+/// The constants of an S-box that a kernel omits: the difference in its input, and the resulting difference
+/// in its output.
 #[derive(Clone, Copy, Debug)]
 pub struct Lacks {
     /// A⁻¹·a.
@@ -21,7 +25,7 @@ pub struct Lacks {
 }
 
 impl Lacks {
-    /// Nothing: the way adds the constants itself.
+    /// No difference: the kernel adds the constants.
     pub const NOTHING: Self = Self { input: 0, output: 0 };
 
     /// Both constants of an S-box with structure.
@@ -32,7 +36,7 @@ impl Lacks {
     }
 }
 
-/// What each byte or word lacks. Sums with secret keys are secret too, and nothing branches on them.
+/// Arithmetic on differences. ANDs with secret keys make some of them secret, but nothing branches on them.
 #[derive(Clone, Copy)]
 struct Missing<'a> {
     boxes: &'a [Lacks],
@@ -89,14 +93,15 @@ impl Words for Missing<'_> {
     }
 }
 
-/// Has the round keys of a cipher of bytes bring what its S-boxes lack.
+/// Folds the omitted constants of the S-boxes into the round keys of a byte-oriented cipher.
 pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u8]) {
     let missing = Missing { boxes, maps: C::MAPS };
-    // Nothing is missing in the end, for the last layer adds keys.
+    // The last layer adds keys, so no difference remains.
     let _ = C::rounds(missing, direction, [0; 16], Cell::from_mut(keys).as_slice_of_cells());
 }
 
-/// Has the round keys of a cipher of words bring what its S-boxes lack. What the words lack in the end, they are given.
+/// Folds the omitted constants of the S-boxes into the round keys of a word-oriented cipher. Returns the
+/// difference that remains in the state; the caller must XOR it.
 #[must_use]
 pub fn on_words<C: OnWords>(boxes: &[Lacks], direction: Direction, keys: &mut [u32]) -> [u32; 4] {
     let missing = Missing { boxes, maps: C::MAPS };

@@ -1,7 +1,9 @@
-//! Descriptions on registers of keys: a lane is a byte of a key, of its round keys, or of a block under it.
+//! Arithmetic for key-search kernels: each byte lane belongs to one candidate key.
 //!
-//! Layout: `Repr::Bytesliced`. A word of 32 bits is four registers, the highest byte first, so that rotations by whole bytes are renaming.
-//! Holds: everything that kernels call is `#[inline(always)]`.
+//! A lane holds a byte of the key, of its round keys, or of the block under this key. The layout is
+//! `Repr::Bytesliced`. A 32-bit word is four registers, the highest byte first, so rotations by whole bytes
+//! only rename registers.
+//! Invariant: every function that a kernel calls is `#[inline(always)]`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,15 +16,16 @@ use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Wo
 use crate::block::Direction;
 use crate::word::{ByteLanes, each, eight};
 
-/// The constants of a cipher, as a way takes them, and those of S-boxes that the way leaves out: round keys of many keys bring none.
+/// The cipher's constants in the form of the substitution method `Y`, and the S-box constants that `Y` omits.
+/// Round keys of many keys cannot absorb the omitted constants, so this arithmetic adds them.
 pub struct Constants<W: ByteLanes, Y: Way<W>> {
     forms: Forms<W, Y>,
-    /// Before and behind each S-box.
+    /// For each S-box, the constants to XOR before and after it, each repeated to fill eight bytes.
     lacks: [[u64; 2]; BOXES_MAX],
 }
 
 impl<W: ByteLanes, Y: Way<W>> Constants<W, Y> {
-    /// Those of a cipher; `None` if the way cannot do all of its S-boxes.
+    /// The constants of `C`; `None` if `Y` cannot compute all of its S-boxes.
     ///
     /// # Panics
     /// As [`Forms::of`].
@@ -41,7 +44,7 @@ impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Constants<W, Y> {
     }
 }
 
-/// A byte of every key.
+/// One byte for each key.
 #[derive(Clone, Copy)]
 pub struct Byte<W>(pub W);
 
@@ -51,13 +54,13 @@ impl<W> fmt::Debug for Byte<W> {
     }
 }
 
-/// Registers spill to the stack of a kernel, which is wiped by those who call it.
+/// Does nothing. Registers spill to the stack of a kernel, and the kernel's caller wipes that.
 impl<W> Zeroize for Byte<W> {
     #[inline(always)]
     fn zeroize(&mut self) {}
 }
 
-/// What the schedule and the rounds of a cipher compute with.
+/// The arithmetic for the schedule and the rounds of `C`.
 #[derive(Debug)]
 pub struct KeyLanes<'a, C, W: ByteLanes, Y: Way<W>> {
     isa: W::Isa,
@@ -75,7 +78,7 @@ impl<C, W: ByteLanes, Y: Way<W>> Clone for KeyLanes<'_, C, W, Y> {
 impl<C, W: ByteLanes, Y: Way<W>> Copy for KeyLanes<'_, C, W, Y> {}
 
 impl<'a, C: Description, W: ByteLanes, Y: Way<W>> KeyLanes<'a, C, W, Y> {
-    /// By constants of the cipher.
+    /// Uses these constants of the cipher.
     #[inline(always)]
     pub const fn new(isa: W::Isa, constants: &'a Constants<W, Y>) -> Self {
         Self { isa, constants, cipher: PhantomData }
@@ -89,7 +92,7 @@ impl<'a, C: Description, W: ByteLanes, Y: Way<W>> KeyLanes<'a, C, W, Y> {
         Y::substitute(isa, entering, &forms.boxes[sbox], &C::BOXES[sbox]) ^ W::splat(isa, behind)
     }
 
-    /// Bits of two bytes, `UP` of the lower one and `DOWN` of the higher, which are eight together.
+    /// Concatenates the low `DOWN` bits of `high` and the top `UP` bits of `low`; `UP + DOWN` is 8.
     #[inline(always)]
     fn shifted<const UP: u32, const DOWN: u32>(self, high: W, low: W) -> W {
         let low_bits = W::splat(self.isa, eight((1 << UP) - 1));
@@ -185,15 +188,16 @@ impl<C: Description, W: ByteLanes, Y: Way<W>> Words for KeyLanes<'_, C, W, Y> {
     }
 }
 
-/// A description whose rounds run under many keys, whether they compute with bytes or with words.
+/// A described cipher under many keys, with a common interface for byte-oriented and word-oriented rounds.
 pub trait UnderKeys: Send + Sync + 'static {
     /// The description.
     type Cipher: Scheduled;
 
-    /// Operations of the rounds, and on how many bytes each of them is.
+    /// The operations of the rounds, and the number of bytes that each operation covers.
     fn work(direction: Direction) -> (Work, f64);
 
-    /// What a block of each lane becomes, by the bytes of round keys. Implementations must be `#[inline(always)]`.
+    /// Encrypts or decrypts one block per lane under the round keys `keys`. Implementations must be
+    /// `#[inline(always)]`.
     fn rounds<W: ByteLanes, Y: Way<W>>(
         s: KeyLanes<'_, Self::Cipher, W, Y>,
         direction: Direction,
@@ -202,11 +206,11 @@ pub trait UnderKeys: Send + Sync + 'static {
     ) -> [Byte<W>; 16];
 }
 
-/// A cipher of bytes.
+/// A byte-oriented cipher.
 #[derive(Clone, Copy, Debug)]
 pub struct OfBytes<C>(PhantomData<fn() -> C>);
 
-/// A cipher of words.
+/// A word-oriented cipher.
 #[derive(Clone, Copy, Debug)]
 pub struct OfWords<C>(PhantomData<fn() -> C>);
 

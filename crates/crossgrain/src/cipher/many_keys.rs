@@ -1,7 +1,8 @@
-//! Many keys at once, by gates: their schedules, and one block under each. A key per lane of 64-bit integers.
+//! Bit-sliced key schedules of many keys, and one block under each key. Each lane of a 64-bit integer belongs
+//! to one key.
 //!
-//! Layout: the state as in `Repr::Bitsliced`; lane i of every word of a round key is that bit of key i.
-//! Holds: nothing branches or indexes on keys. Lanes without a key hold zeros for one.
+//! Layout: the state is as in `Repr::Bitsliced`. Lane i of a word of the round keys holds this bit for key i.
+//! Invariants: constant-time in the keys. Unused lanes have the all-zero key.
 
 use zeroize::Zeroizing;
 
@@ -10,10 +11,10 @@ use super::{OnBytes, OnWords, RoundKeys, Scheduled};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::word::each;
 
-/// Keys that are tried together.
+/// Keys per call.
 pub const LANES: usize = 64;
 
-/// Bit j of byte i as bit i of byte j, by delta swaps (Knuth, TAOCP 4A §7.1.3).
+/// Transposes an 8 × 8 bit matrix, byte i being row i, by delta swaps (Knuth, TAOCP 4A §7.1.3).
 const fn transposed(bytes: [u8; 8]) -> [u8; 8] {
     let mut bits = u64::from_le_bytes(bytes);
     let swaps = [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)];
@@ -27,7 +28,7 @@ const fn transposed(bytes: [u8; 8]) -> [u8; 8] {
     bits.to_le_bytes()
 }
 
-/// The bits of up to [`LANES`] bytes.
+/// Bit-slices up to [`LANES`] bytes; missing bytes are zero.
 fn across(mut bytes: impl Iterator<Item = u8>) -> [u64; 8] {
     let mut bits = [[0; 8]; 8];
     for group in 0..LANES / 8 {
@@ -39,7 +40,7 @@ fn across(mut bytes: impl Iterator<Item = u8>) -> [u64; 8] {
     bits.map(u64::from_le_bytes)
 }
 
-/// The bytes of all lanes, from their bits.
+/// The inverse of [`across`]: the bytes of all lanes.
 fn along(bits: [u64; 8]) -> [u8; LANES] {
     let (mut bytes, bits) = ([0; LANES], bits.map(u64::to_le_bytes));
     for (group, eight) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
@@ -48,17 +49,17 @@ fn along(bits: [u64; 8]) -> [u8; LANES] {
     bytes
 }
 
-/// Byte `at` of all keys' round keys, bit by bit.
+/// Byte `at` of the round keys of all keys, bit-sliced.
 fn byte(keys: &[RoundKeys], at: usize) -> [u64; 8] {
     across(keys.iter().map(|key| key[at]))
 }
 
-/// A byte that all lanes have.
+/// The same byte in all lanes.
 fn same(byte: u8) -> [u64; 8] {
     super::sliced::spread_byte(byte)
 }
 
-/// The blocks of all lanes, from the bits of each byte.
+/// The blocks of all lanes, from the bit-sliced state.
 fn blocks(state: &[[u64; 8]; 16]) -> [Block; LANES] {
     let mut blocks = [[0; BLOCK_BYTES]; LANES];
     for (at, bits) in state.iter().enumerate() {
@@ -69,7 +70,7 @@ fn blocks(state: &[[u64; 8]; 16]) -> [Block; LANES] {
     blocks
 }
 
-/// The round keys of up to [`LANES`] keys of so many bytes each.
+/// The round keys of up to [`LANES`] keys of `key_bytes` bytes each.
 pub(super) fn schedules<C: Scheduled>(keys: &[u8], key_bytes: usize, direction: Direction) -> Vec<RoundKeys> {
     let of = |at: usize| across(keys.chunks_exact(key_bytes).map(|key| key[at]));
     let key_bits: Zeroizing<Vec<_>> = Zeroizing::new((0..key_bytes).map(of).collect());
@@ -85,7 +86,7 @@ pub(super) fn schedules<C: Scheduled>(keys: &[u8], key_bytes: usize, direction: 
     all
 }
 
-/// What a block becomes under each of up to [`LANES`] keys, by a cipher of bytes.
+/// Encrypts or decrypts a block under each of up to [`LANES`] keys, for a byte-oriented cipher.
 pub(super) fn on_bytes<C: OnBytes>(
     keys: &[RoundKeys],
     direction: Direction,
@@ -97,13 +98,13 @@ pub(super) fn on_bytes<C: OnBytes>(
     blocks(&C::rounds(Gates::of::<C>(), direction, state, &round_keys))
 }
 
-/// The same by a cipher of words.
+/// The same for a word-oriented cipher.
 pub(super) fn on_words<C: OnWords>(
     keys: &[RoundKeys],
     direction: Direction,
     block: &Block,
 ) -> [Block; LANES] {
-    // Words are big-endian numbers: bit 0 is in the last of four bytes.
+    // Words are big-endian numbers, so bit 0 is in the last of four bytes.
     let word = |of: &dyn Fn(usize) -> [u64; 8]| -> [u64; 32] {
         let bytes = each!(i < 4 => of(3 - i));
         each!(bit < 32 => bytes[bit / 8][bit % 8])

@@ -1,27 +1,34 @@
-//! The registry of ciphers; ciphers that are described once, and all that is made of a description.
+//! Registry of ciphers, and the interface through which one description of a cipher gives all its forms.
 //!
-//! A description is a key schedule, S-boxes as tables, linear maps of bytes, and the rounds: a function generic over what a
-//! byte or a 32-bit word of the state is ([`Bytes`], [`Words`]). What it is run on decides what comes out:
+//! A description consists of a key schedule, S-boxes as tables, linear maps of bytes, and the rounds. The
+//! rounds are a function, generic over the type of a byte ([`Bytes`]) or of a 32-bit word ([`Words`]) of the
+//! state. Each form is the same function with another type:
 //!
-//! * a plain byte, looked up in the tables: the reference ([`plain`]);
-//! * a register that holds that byte of many blocks, substituted by one of several [`ways`]: a kernel ([`sliced`]);
-//! * a register that holds a byte of many keys, or of a block under each: a kernel that searches for a key ([`key_lanes`]);
-//! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
-//! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]);
-//! * nothing, and each operation is counted: estimates ([`Work`]);
-//! * the number of an operation: programs for GPUs (`device::recorded`).
+//! * a plain byte, substituted by table look-up: the reference ([`plain`]);
+//! * a register that holds this byte of many blocks, with one of several methods of substitution ([`ways`]):
+//!   a kernel ([`sliced`]);
+//! * a register that holds a byte of many keys, or of one block under each key: a key-search kernel
+//!   ([`key_lanes`]);
+//! * eight words, each with one bit of this byte for many blocks, by gates: a bit-sliced kernel ([`sliced`]),
+//!   and the key schedule;
+//! * the constant that a kernel omits: round keys that include the constants of the S-boxes ([`folded`]);
+//! * the unit type, with each operation counted: cost estimates ([`Work`]);
+//! * the number of the operation that computed the byte: programs for GPUs (`device::recorded`).
 //!
-//! A key schedule is a function generic over what a byte of a key is ([`KeyBytes`]), in the same way.
+//! A key schedule is likewise generic over the type of a byte of the key ([`KeyBytes`]).
 //!
-//! Nothing outside a cipher's folder names it, but for this file: its row in the registry, and the line that declares its module.
-//! Holds: rounds and schedules branch and index on nothing secret; they leave that to what they are run on.
+//! Invariants: outside a cipher's folder, only this file names the cipher: in the registry row and the `mod`
+//! line. Rounds and schedules have no branch and no index that depends on secret data. Only a type that they
+//! run on may have one.
 
-/// The registry: a macro is given every family of ciphers, behind arguments of its own.
+/// The registry: calls the macro `$given` with its own arguments, followed by every family of ciphers.
 ///
-/// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and its description: a type
-/// whose rounds are on `bytes` or on `words`, or whose kernels are `by_hand` in a folder of `part`, of the same name. Then a row for each size of key: its type,
-/// the name that users type, what it is called in documentation; bytes of a key; rounds as the standard counts them (for AES, Nr
-/// of FIPS 197, table 3); and its types in CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
+/// A family reads `Family "name" if condition, rounds(module::Type) {`: the prefix of variant names, the
+/// `cfg` condition, and the description. `rounds` is `bytes` or `words`, the unit that the rounds compute
+/// with, or `by_hand`. Kernels of a `by_hand` cipher are in the folder of `part` that has the same name. One
+/// row per key size follows. It gives the type, the name that users type, the name in documentation, and the
+/// key length in bytes. Then it gives the rounds as the standard counts them (for AES, Nr of FIPS 197, table
+/// 3), and the types of CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
 macro_rules! ciphers {
     ($given:ident $($argument:tt)*) => {
         $given! {
@@ -32,7 +39,8 @@ macro_rules! ciphers {
                 Aes192 "aes-192" "AES with a 192-bit key": 24 bytes, 12 rounds, Aes192Ctr Aes192Eax Aes192Gcm;
                 Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds, Aes256Ctr Aes256Eax Aes256Gcm;
             }
-            /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
+            /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption
+            /// Standard").
             Serpent "serpent" if feature = "serpent", by_hand(serpent::Serpent) {
                 Serpent128 "serpent-128" "Serpent with a 128-bit key":
                     16 bytes, 32 rounds, Serpent128Ctr Serpent128Eax Serpent128Gcm;
@@ -69,8 +77,9 @@ macro_rules! ciphers {
     };
 }
 
-/// `ciphers!(by_folder WHAT: Type)`: what the module that says so knows of a family. That is the `static WHAT` of the module below it that is
-/// called as the family, if kernels are by hand, and otherwise that of `described`.
+/// `ciphers!(by_folder WHAT: Type)` defines `of_family`, which returns the calling module's `static WHAT` for
+/// a family. The static is in the submodule named after the family if its kernels are written by hand. For
+/// all other families it is the one in the submodule `described`.
 macro_rules! by_folder {
     (
         $what:ident: $Type:ident
@@ -79,7 +88,7 @@ macro_rules! by_folder {
             $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
         )+
     ) => {
-        /// What is known of a family here.
+        /// This module's entry for a family.
         const fn of_family(family: $crate::block::Family) -> &'static $Type {
             match family {
                 $(
@@ -129,7 +138,7 @@ pub use self::many_keys::LANES as KEYS_AT_ONCE;
 pub use self::work::Work;
 use crate::block::Family;
 
-/// What follows from the registry for descriptions.
+/// Implements [`Listed`] for every description, and defines the look-up and the visitor of descriptions.
 macro_rules! descriptions {
     ($(
         $(#[doc = $about:literal])+
@@ -162,7 +171,7 @@ macro_rules! descriptions {
             }
         }
 
-        /// Has a visitor see every description that kernels are derived from.
+        /// Calls the visitor with every description from which kernels are derived.
         pub fn visit(visitor: &mut impl Visitor) {
             $(
                 #[cfg($of)]

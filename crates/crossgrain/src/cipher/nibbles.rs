@@ -1,28 +1,31 @@
-//! The tables of sixteen entries by which byte shuffles compute an S-box: inversion in GF(2⁴)² between two maps.
+//! Nibble tables for an S-box with structure: inversion in GF(2⁴)² between two maps, for byte shuffles.
 //!
-//! x = a·ζ + b·ζ̄ with a, b in the subfield GF(2⁴), ζ + ζ̄ = 1 and n = ζ·ζ̄. With k = a + b, the norm is N = ab + nk², and
-//! x⁻¹ = (b·ζ + a·ζ̄)/N. For y = N/(n·(k + a/n)) and z = N/(n·(k + b/n)), the quotients 1/y and 1/z determine a/N and b/N linearly; and
-//! y = 1/(1/a + (1/n)/k) + b where a zero divisor counts as infinite, which a byte with its top bit set is to the shuffle: it reads zero, and stays
-//! infinite through additions.
-//! Source: Hamburg, "Accelerating AES with vector permute instructions" (CHES 2009); the tables are computed from the field, not taken from there.
+//! Let x = a·ζ + b·ζ̄ with a, b in the subfield GF(2⁴), ζ + ζ̄ = 1 and n = ζ·ζ̄. With k = a + b, the norm is
+//! N = ab + nk², and x⁻¹ = (b·ζ + a·ζ̄)/N. For y = N/(n·(k + a/n)) and z = N/(n·(k + b/n)), a/N and b/N are
+//! linear in 1/y and 1/z. The kernel computes y = 1/(1/a + (1/n)/k) + b, and z with a and b exchanged. 1/0
+//! counts as infinity. A byte with its top bit set represents infinity: XORs with nibbles keep the bit, and a
+//! shuffle reads zero for it.
+//! Source: Hamburg, "Accelerating AES with vector permute instructions" (CHES 2009). The tables are computed
+//! from the field, not taken from there.
 
 use crate::circuit::affine::{INVERSES, Inversion, multiply};
 
 /// The tables of an S-box.
 #[derive(Clone, Copy, Debug)]
 pub struct NibbleSbox {
-    /// Input to (b, a), by its low and by its high nibble.
+    /// The pair (b, a) of the image under the input map, by low and by high nibble.
     pub split: [[u8; 16]; 2],
     /// 1/x, and (1/n)/x.
     pub inverse: [[u8; 16]; 2],
-    /// y and z to their contributions to the output, but for its constant: a table that reads zero for infinite y cannot bring it.
+    /// The contributions of y and z to the output, without its constant. The tables cannot include the
+    /// constant, because a shuffle reads zero for infinite y.
     pub join: [[u8; 16]; 2],
 }
 
-/// Reads as zero in a byte shuffle.
+/// A byte shuffle reads zero at this index.
 const INFINITE: u8 = 0x80;
 
-/// ζ, a byte whose sum with its conjugate is one; and 1/n.
+/// ζ, a byte whose XOR with its conjugate is one; and 1/n.
 const ZETA: u8 = {
     let mut x = 2;
     while x ^ conjugate(x) != 1 {
@@ -64,9 +67,10 @@ const fn conjugate(x: u8) -> u8 {
     power
 }
 
-/// The byte of the subfield GF(2⁴) that nibble `x` stands for: sums of 1, w, w², w³ for a generator w.
+/// The byte of the subfield GF(2⁴) for nibble `x`: bit i selects wⁱ, for a generator w.
 const fn subfield(x: u8) -> u8 {
-    // 3 generates AES's field, so its 17th power, 3¹⁶ times 3, generates the fifteen units of the subfield.
+    // 3 generates the units of AES's field. Its 17th power, 3¹⁶ times 3, therefore generates the fifteen
+    // units of the subfield.
     let w = multiply(conjugate(3), 3);
     let (mut sum, mut power, mut bit) = (0, 1, 0);
     while bit < 4 {
@@ -93,16 +97,17 @@ const fn pair(x: u8) -> u8 {
     nibble_of(b ^ sum) | nibble_of(b) << 4
 }
 
-/// What `1/y = r` and `1/z = r` each add to the inverse: n/N·(k + a/n) = 1/y and n/N·(k + b/n) = 1/z, solved for a/N and b/N, put into
-/// x⁻¹ = (b/N)ζ + (a/N)ζ̄. The two solutions exchange with y and z.
+/// The contributions of `1/y = r` and of `1/z = r` to the inverse. They follow from n/N·(k + a/n) = 1/y and
+/// n/N·(k + b/n) = 1/z. These are solved for a/N and b/N and inserted into x⁻¹ = (b/N)ζ + (a/N)ζ̄. Exchanging
+/// y and z exchanges a/N and b/N.
 ///
-/// With A = a/N, B = b/N, m = 1/n: the reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to
-/// the factor that `y = N/n / (k + a/n)` hides. Their matrix [[1 + m, 1], [1, 1 + m]] has determinant m².
+/// Let A = a/N, B = b/N and m = 1/n. The reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to the
+/// factor in `y = N/n / (k + a/n)`. Their matrix [[1 + m, 1], [1, 1 + m]] has determinant m².
 const fn solve(reciprocal: u8) -> (u8, u8) {
     let m = OVER_N;
     let scaled = multiply(reciprocal, multiply(m, INVERSES[multiply(m, m) as usize]));
     let (same, cross) = (multiply(scaled, 1 ^ m), scaled);
-    // r_y gives A the share `same` and B the share `cross`; r_z the other way round.
+    // A gets `same` from r_y and `cross` from r_z; B gets the reverse.
     let from_y = multiply(cross, ZETA) ^ multiply(same, ZETA ^ 1);
     let from_z = multiply(same, ZETA) ^ multiply(cross, ZETA ^ 1);
     (from_y, from_z)

@@ -1,5 +1,7 @@
-//! Descriptions on one block of plain bytes: by look-ups, which is the reference; and S-boxes on secret bytes by gates, which
-//! key schedules take.
+//! Descriptions on one block of plain bytes.
+//!
+//! The rounds use table look-ups: this is the reference. Key schedules, whose bytes are secret, substitute by
+//! gates.
 
 use zeroize::Zeroizing;
 
@@ -8,7 +10,7 @@ use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, RoundKeys, Scheduled
 use crate::block::{Block, Direction};
 use crate::word::each;
 
-/// Tables to look bytes up in. Never for secrets but as the slow form that judges others.
+/// Table look-ups. Not constant-time: only the reference may use them, for comparison with other variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables {
     boxes: &'static [Sbox],
@@ -16,7 +18,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Those of a cipher.
+    /// The tables of `C`.
     pub(super) fn of<C: Description>() -> Self {
         Self { boxes: C::BOXES, maps: C::MAPS }
     }
@@ -87,7 +89,7 @@ impl KeyBytes for Tables {
     }
 }
 
-/// The round keys of a key.
+/// Computes the round keys of a key.
 pub(super) fn schedule<C: Scheduled>(key: &[u8], direction: Direction) -> RoundKeys {
     let mut keys = Zeroizing::new(vec![0; C::round_key_bytes(key.len())]);
     let mut keep = |place: usize, bytes: &[u8]| keys[place..][..bytes.len()].copy_from_slice(bytes);
@@ -95,12 +97,12 @@ pub(super) fn schedule<C: Scheduled>(key: &[u8], direction: Direction) -> RoundK
     keys
 }
 
-/// Replaces a block by a cipher of bytes.
+/// Encrypts or decrypts a block in place, for a byte-oriented cipher.
 pub(super) fn on_bytes<C: OnBytes>(keys: &[u8], direction: Direction, block: &mut Block) {
     *block = C::rounds(Tables::of::<C>(), direction, *block, keys);
 }
 
-/// Replaces a block by a cipher of words.
+/// Encrypts or decrypts a block in place, for a word-oriented cipher.
 pub(super) fn on_words<C: OnWords>(keys: &[u8], direction: Direction, block: &mut Block) {
     let words = each!(i < 4 => word(&block[4 * i..]));
     let keys: Vec<_> = keys.as_chunks::<4>().0.iter().map(|key| word(key)).collect();
@@ -111,12 +113,12 @@ pub(super) fn on_words<C: OnWords>(keys: &[u8], direction: Direction, block: &mu
     }
 }
 
-/// The number that the first four bytes are.
+/// The first four bytes as a big-endian number.
 fn word(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// Puts up to 32 secret bytes through S-boxes, byte i through `boxes[choose(i)]`, by gates.
+/// Substitutes up to 32 secret bytes by gates, byte i through `boxes[choose(i)]`.
 fn substitute(boxes: &[Sbox], choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
     assert!(bytes.len() <= 32, "a word has 32 lanes");
     let mut bits = [0_u32; 8];

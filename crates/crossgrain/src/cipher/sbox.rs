@@ -1,7 +1,9 @@
-//! S-boxes of eight bits as tables, what structure they turn out to have, and gates for them; linear maps of bytes.
+//! 8-bit S-boxes as tables, their structure, and their gates; linear maps of bytes.
 //!
-//! A byte in gates is eight words, least significant bit first; each lane of the words is another byte.
-//! Needs: nothing but gates. Holds: which gates are run depends on the table, which is public, and on no byte that is substituted.
+//! [`Sbox::new`] takes a table and searches it for structure: inversion in AES's field between two affine
+//! maps. Most tables of this tree have it. A byte in gates is eight words, least significant bit first; each
+//! lane of the words holds another byte. Gates compute everything in constant time: the choice of gates
+//! depends on the table, which is public, and never on the substituted bytes.
 
 use super::nibbles::NibbleSbox;
 use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
@@ -11,39 +13,42 @@ use crate::word::{Word, each};
 /// An S-box.
 #[derive(Clone, Copy, Debug)]
 pub struct Sbox {
-    /// What each byte becomes.
+    /// The output for each input.
     pub table: [u8; 256],
-    /// How it is made of the inversion in AES's field, if it is.
+    /// The structure: inversion in AES's field between two affine maps; `None` if the table has none.
     pub inversion: Option<Inversion>,
-    /// The linear parts of the two maps as GFNI takes them, if it is: numbers that a kernel knows when it is compiled.
+    /// The linear parts of both maps in GFNI's format, or zeros without structure. Kernels use them as
+    /// compile-time constants.
     pub galois: [u64; 2],
-    /// Whether it is, and its input map adds a constant at most.
+    /// Whether the table has structure and its input map only adds a constant.
     pub inverts_first: bool,
-    /// The tables of nibbles that give it, if it is.
+    /// The nibble tables that compute it, if it has structure.
     pub nibbles: Option<NibbleSbox>,
-    /// How an AES instruction gives it, if it is.
+    /// The maps around an AES instruction that compute it, if it has structure.
     pub around_aes: Option<AroundAes>,
 }
 
-/// An S-box as AES's, or the inverse of that, between two maps.
+/// An S-box as AES's S-box, or the inverse of that, between two affine maps.
 #[derive(Clone, Copy, Debug)]
 pub struct AroundAes {
-    /// Whether it is the inverse.
+    /// Whether the inverse of AES's S-box is in the middle.
     pub inverse: bool,
-    /// The map before.
+    /// The map before it.
     pub input: Affine,
-    /// The map behind.
+    /// The map after it.
     pub output: Affine,
 }
 
 impl AroundAes {
-    /// What comes to these inversions, which are of one S-box: the way with the fewest maps that do more than add a constant.
+    /// Tries each of these structures of one S-box with both AES S-boxes. Returns the result with the fewest
+    /// maps that do more than add a constant.
     const fn of(inversions: &[Inversion]) -> Option<Self> {
         let Some(aes) = Inversion::AES.inverse() else { return None };
         let (mut best, mut at) = (None, 0);
         while at < inversions.len() {
             let Inversion { input, output } = inversions[at];
-            // Inversion and AES's map, which the inverse of it undoes; or that map undone, and inversion.
+            // AES's S-box adds its own output map after the inversion, so `output` must first undo that map.
+            // The inverse S-box undoes AES's map before the inversion, so `input` must first apply it.
             let forward = Self { inverse: false, input, output: aes.input.then(&output) };
             let back = Self { inverse: true, input: input.then(&Inversion::AES.output), output };
             best = Some(forward.or(best));
@@ -60,14 +65,14 @@ impl AroundAes {
         }
     }
 
-    /// Maps that do more than add a constant.
+    /// Number of maps that do more than add a constant.
     pub const fn maps(&self) -> usize {
         !self.input.adds_constant() as usize + !self.output.adds_constant() as usize
     }
 }
 
 impl Sbox {
-    /// The S-box of a table, whose structure is looked for.
+    /// Finds the structure of a table.
     pub const fn new(table: [u8; 256]) -> Self {
         let inversion = Inversion::of(&table);
         let (galois, inverts_first, nibbles) = match &inversion {
@@ -81,7 +86,7 @@ impl Sbox {
         Self { table, inversion, galois, inverts_first, nibbles, around_aes: around_aes(&table, inversion) }
     }
 
-    /// The S-box with its input rotated left by `before` bits and its output by `after`.
+    /// The S-box with its input rotated left by `before` bits and its output by `after` bits.
     pub const fn rotated(&self, before: u32, after: u32) -> Self {
         let (mut table, mut x) = ([0; 256], 0);
         while x < 256 {
@@ -94,17 +99,17 @@ impl Sbox {
     /// The inverse S-box.
     ///
     /// # Panics
-    /// If it is no permutation.
+    /// If the table is not a permutation.
     pub const fn inverse(&self) -> Self {
         let Some(table) = inverse_table(&self.table) else { panic!("no permutation") };
         Self::new(table)
     }
 
-    /// The S-box by gates, on any number of bytes side by side.
+    /// Computes the S-box by gates, on one byte per lane.
     #[inline(always)]
     pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
         match &self.inversion {
-            // AES's circuit is the inversion and then AES's own map, which the output map undoes.
+            // `aes_sbox::forward` computes the inversion and then AES's linear map, which `after_aes` undoes.
             Some(Inversion { input, output }) => {
                 gates_of(&after_aes(output), aes_sbox::forward(gates_of(input, x)))
             }
@@ -113,8 +118,8 @@ impl Sbox {
     }
 }
 
-/// How an AES instruction gives a table. The structure of the inverse table is asked for too: of all pairs of maps, that has one whose output
-/// map does nothing, if there is one.
+/// The maps around an AES instruction that compute a table. The search also covers the inverse table: from it
+/// follows a structure whose output map is the identity, if one exists.
 const fn around_aes(table: &[u8; 256], inversion: Option<Inversion>) -> Option<AroundAes> {
     let Some(found) = inversion else { return None };
     let Some(inverse) = inverse_table(table) else { return None };
@@ -139,11 +144,13 @@ pub const AES: Sbox = {
     Sbox::new(table)
 };
 
-/// The map behind an inversion, for what comes out of AES's circuit: that is AES's linear map of the inverse.
+/// The map that turns the result of AES's circuit into `output` of the inverse. The circuit's result is AES's
+/// linear map of the inverse.
 #[inline(always)]
 fn after_aes(output: &Affine) -> Affine {
     let linear = Affine { constant: 0, ..*output };
-    // The inverse of "a byte plus its rotations by 1 to 4" is the sum of its rotations by 1, 3 and 6.
+    // The map "XOR of a byte and its rotations by 1 to 4" is undone by the XOR of the rotations by 1, 3 and
+    // 6.
     let matrix = each!(bit < 8 => {
         let x = 1_u8 << bit;
         linear.apply(x.rotate_left(1) ^ x.rotate_left(3) ^ x.rotate_left(6))
@@ -163,7 +170,7 @@ fn gates_of<W: Word>(map: &Affine, x: Bits<W>) -> Bits<W> {
     y
 }
 
-/// A linear map by gates, given by the images of the eight bits.
+/// A linear map by gates, given the images of the eight bits.
 #[inline(always)]
 fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
     let mut y = [x[0].zero(); 8];
@@ -177,7 +184,8 @@ fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
     y
 }
 
-/// Any table: of each output, for each value of the high four bits, the sum of the values of the low four that give one.
+/// Computes any table. Each output bit is an XOR of one term per high nibble. A term is the high nibble's
+/// minterm AND the XOR of the low nibbles' minterms that set the bit.
 #[inline(always)]
 fn minterms<W: Word>(table: &[u8; 256], x: Bits<W>) -> Bits<W> {
     let (low, high) = (values([x[0], x[1], x[2], x[3]]), values([x[4], x[5], x[6], x[7]]));
@@ -198,7 +206,7 @@ fn minterms<W: Word>(table: &[u8; 256], x: Bits<W>) -> Bits<W> {
     y
 }
 
-/// For each value of four bits, where they have it.
+/// The 16 minterms of four bits: word v has ones in the lanes where the four bits are v.
 #[inline(always)]
 fn values<W: Word>([a, b, c, d]: [W; 4]) -> [W; 16] {
     let pairs = |a: W, b: W| [!a & !b, a & !b, !a & b, a & b];
@@ -209,23 +217,23 @@ fn values<W: Word>([a, b, c, d]: [W; 4]) -> [W; 16] {
 /// A linear map of bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear {
-    /// What each bit becomes, the lowest first.
+    /// The image of each bit, lowest first.
     pub images: [u8; 8],
 }
 
 impl Linear {
-    /// What makes every byte zero.
+    /// The map to zero.
     pub const NOTHING: Self = Self { images: [0; 8] };
 
-    /// The product with 2 in AES's field.
+    /// Multiplication by 2 in AES's field.
     pub const DOUBLE: Self = Self::product(2, 0x1b);
 
-    /// Whether it is [`Linear::DOUBLE`].
+    /// Whether this is [`Linear::DOUBLE`].
     pub const fn doubles(&self) -> bool {
         u64::from_le_bytes(self.images) == u64::from_le_bytes(Self::DOUBLE.images)
     }
 
-    /// The product with `factor` in GF(2⁸) by the polynomial x⁸ + the bits of `polynomial`.
+    /// Multiplication by `factor` in GF(2⁸) modulo x⁸ + the terms in `polynomial`.
     pub const fn product(factor: u8, polynomial: u8) -> Self {
         let (mut images, mut bit, mut product) = ([0; 8], 0, factor);
         while bit < 8 {
@@ -236,13 +244,13 @@ impl Linear {
         Self { images }
     }
 
-    /// The map by gates.
+    /// Computes the map by gates.
     #[inline(always)]
     pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
         linear_gates(&self.images, x)
     }
 
-    /// The image of a byte, by a branch on none of its bits.
+    /// The image of a byte, in constant time.
     pub const fn of(&self, byte: u8) -> u8 {
         Affine { matrix: self.images, constant: 0 }.apply(byte)
     }

@@ -1,11 +1,12 @@
-//! Descriptions on registers: what a byte or a word of the state is there.
+//! Arithmetic for kernels that run a description's rounds on many blocks under one key.
 //!
-//! * [`Lanes`]: a register holds a byte of many blocks (`Repr::Bytesliced`), or a 32-bit word of many blocks
-//!   (`Repr::Vsliced`); `N` registers side by side, so that independent instructions follow one another.
-//! * [`Gates`]: eight or 32 integers, each of them a bit of 64 blocks (`Repr::Bitsliced`). For machines without byte shuffles: where there are any,
-//!   registers of bytes are faster.
+//! * [`Lanes`]: a register holds one byte of many blocks (`Repr::Bytesliced`), or one 32-bit word of many
+//!   blocks (`Repr::Vsliced`). `N` registers are processed together, so that successive instructions are
+//!   independent.
+//! * [`Gates`]: eight or 32 integers, each with one bit of 64 blocks (`Repr::Bitsliced`). This serves
+//!   machines without byte shuffles. Where a machine has byte shuffles, [`Lanes`] is faster.
 //!
-//! Holds: constants are public; keys are the same for every block.
+//! Invariants: constants are public, and the keys are the same for every block.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,21 +19,21 @@ use super::ways::Way;
 use super::{Bytes, Description, Words};
 use crate::word::{ByteLanes, Lane32, each};
 
-/// S-boxes, and linear maps, that one cipher may have.
+/// The greatest numbers of S-boxes and of linear maps in one cipher.
 pub(super) const BOXES_MAX: usize = 4;
 const MAPS_MAX: usize = 7;
 
-/// The constants of a cipher's S-boxes and maps, as a way takes them.
+/// The constants of a cipher's S-boxes and maps, in the form of the substitution method `Y`.
 pub struct Forms<W: ByteLanes, Y: Way<W>> {
     pub(super) boxes: [Y::Sbox; BOXES_MAX],
     pub(super) maps: [Y::Linear; MAPS_MAX],
 }
 
 impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
-    /// Those of a cipher; `None` if the way cannot do all of its S-boxes.
+    /// The constants of `C`; `None` if `Y` cannot compute all of its S-boxes.
     ///
     /// # Panics
-    /// If the cipher has more S-boxes or maps than there is room for.
+    /// If the cipher has more than `BOXES_MAX` S-boxes or `MAPS_MAX` maps.
     pub fn of<C: Description>() -> Option<Self> {
         let (boxes, maps) = (C::BOXES, C::MAPS);
         assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");
@@ -40,7 +41,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
         for (form, sbox) in forms.iter_mut().zip(boxes) {
             *form = Y::sbox(sbox)?;
         }
-        // Rounds name none but the cipher's own.
+        // Rounds never use the entries beyond the cipher's maps.
         let mut of_maps = [Y::linear(&Linear::NOTHING); MAPS_MAX];
         for (form, map) in of_maps.iter_mut().zip(maps) {
             *form = Y::linear(map);
@@ -48,7 +49,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
         Some(Self { boxes: forms, maps: of_maps })
     }
 
-    /// What the cipher's S-boxes lack so.
+    /// The constants that `Y` omits from each S-box of `C`.
     pub fn lacks<C: Description>() -> Vec<Lacks> {
         C::BOXES.iter().map(Y::lacks).collect()
     }
@@ -60,7 +61,7 @@ impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Forms<W, Y> {
     }
 }
 
-/// Registers whose lanes are bytes, or words, of many blocks.
+/// Arithmetic on registers whose lanes are bytes, or words, of many blocks.
 #[derive(Debug)]
 pub struct Lanes<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> {
     isa: W::Isa,
@@ -69,7 +70,7 @@ pub struct Lanes<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> {
 }
 
 impl<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> Lanes<'a, C, W, Y, N> {
-    /// What the rounds of `C` compute with, by these constants of its own.
+    /// Arithmetic for the rounds of `C`, with its constants.
     #[inline(always)]
     pub const fn new(isa: W::Isa, forms: &'a Forms<W, Y>) -> Self {
         Self { isa, forms, cipher: PhantomData }
@@ -88,7 +89,7 @@ impl<C, W: ByteLanes, Y: Way<W>, const N: usize> Copy for Lanes<'_, C, W, Y, N> 
 impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, C, W, Y, N> {
     type Byte = [W; N];
 
-    /// The byte eight times.
+    /// The byte repeated eight times.
     type Key = u64;
 
     #[inline(always)]
@@ -129,7 +130,7 @@ impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_
     }
 }
 
-/// The bytes of a 32-bit lane rotated towards its high end by so many bytes.
+/// Shuffle indices that rotate each 32-bit lane left by 0 to 3 bytes.
 const ROTATED: [[u8; 16]; 4] = {
     let (mut indices, mut count, mut at) = ([[0; 16]; 4], 0, 0);
     while count < 4 {
@@ -168,9 +169,10 @@ impl<C: Description, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for
     }
 }
 
-/// Integers each of which is a bit of 64 blocks.
+/// Arithmetic on integers that each hold one bit of 64 blocks.
 ///
-/// S-boxes and maps are calls: written out wherever rounds have one, hundreds of gates each, they would take a compiler minutes.
+/// S-boxes and maps are function calls. Each has hundreds of gates, and inlining them into the rounds would
+/// take a compiler minutes.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
     /// The S-boxes.
@@ -180,7 +182,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// What the rounds of a cipher compute with.
+    /// Arithmetic for the rounds of `C`.
     pub fn of<C: Description>() -> Self {
         Self { boxes: C::BOXES, maps: C::MAPS }
     }
@@ -200,12 +202,12 @@ fn sum<const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
     each!(i < N => a[i] ^ b[i])
 }
 
-/// The bits of a key's byte, each 64 times.
+/// The bits of a byte of a key, each broadcast to 64 lanes.
 pub fn spread_byte(byte: u8) -> [u64; 8] {
     each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
 }
 
-/// The bits of a key's word, each 64 times.
+/// The bits of a word of a key, each broadcast to 64 lanes.
 pub fn spread_word(word: u32) -> [u64; 32] {
     each!(bit < 32 => 0_u64.wrapping_sub(u64::from(word >> bit & 1)))
 }
@@ -213,7 +215,7 @@ pub fn spread_word(word: u32) -> [u64; 32] {
 impl Bytes for Gates {
     type Byte = [u64; 8];
 
-    /// The bits of a byte, each for all lanes, or one per lane.
+    /// The bits of a byte, each broadcast to all lanes, or one per lane.
     type Key = [u64; 8];
 
     fn add(self, a: [u64; 8], b: [u64; 8]) -> [u64; 8] {
@@ -262,7 +264,7 @@ impl KeyBytes for Gates {
 impl Words for Gates {
     type Word = [u64; 32];
 
-    /// The bits of a word, each for all lanes, or one per lane.
+    /// The bits of a word, each broadcast to all lanes, or one per lane.
     type Key = [u64; 32];
 
     fn add(self, a: [u64; 32], b: [u64; 32]) -> [u64; 32] {

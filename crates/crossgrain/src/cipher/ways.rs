@@ -1,15 +1,18 @@
-//! Ways to put every byte of a register through an S-box, and through a linear map, in constant time.
+//! Methods that substitute every byte of a register, and apply a linear map to it, in constant time.
 //!
-//! | way | S-box | linear map | needs | S-boxes |
+//! | method | S-box | linear map | needs | S-boxes |
 //! |---|---|---|---|---|
-//! | [`Galois`] | two affine maps around the field's inversion | one | GFNI | with structure |
-//! | [`Rounds`] | an AES instruction between two maps, or fewer | two tables of nibbles | AES instructions | with structure |
-//! | [`Nibbles`] | inversion in GF(2⁴)² by tables of nibbles | two tables of nibbles | a byte shuffle | with structure |
+//! | [`Galois`] | two affine maps around the field's inversion | one affine map | GFNI | with structure |
+//! | [`Rounds`] | an AES instruction between at most two maps | two nibble tables | AES instructions | with structure |
+//! | [`Nibbles`] | inversion in GF(2⁴)² by nibble tables | two nibble tables | a byte shuffle | with structure |
+//! | [`Permute`] | 256 bytes in four registers | two nibble tables | VBMI | any |
 //! | [`PermuteGalois`] | 256 bytes in four registers | one affine map | VBMI, GFNI | any |
-//! | [`Scan`], [`ScanGalois`] | sixteen tables of nibbles | as above | a byte shuffle, GFNI | any |
+//! | [`Scan`] | sixteen nibble tables | two nibble tables | a byte shuffle | any |
+//! | [`ScanGalois`] | sixteen nibble tables | one affine map | a byte shuffle, GFNI | any |
 //!
-//! "With structure" means that the S-box is inversion in AES's field between two affine maps (`circuit::affine`). Its constants
-//! are part of the tables where there are any.
+//! "With structure" means that the S-box is inversion in AES's field between two affine maps
+//! (`circuit::affine`). Nibble tables include the constants of these maps, except those that [`Way::lacks`]
+//! reports.
 
 use super::folded::Lacks;
 use super::nibbles::NibbleSbox;
@@ -17,51 +20,53 @@ use super::sbox::{Linear, Sbox};
 use crate::circuit::affine::Affine;
 use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
 
-/// A way to substitute bytes. What it gives of S-boxes and maps are constants, which kernels load where they use them.
+/// A method of substitution. Kernels load its form of S-boxes and maps where they use them.
 ///
 /// Implementations of [`Way::substitute`] and [`Way::map`] must be `#[inline(always)]`.
 pub trait Way<W: ByteLanes>: Send + Sync + 'static {
-    /// What tells this way from others in a variant's name; empty where the ISA says it.
+    /// The method's name in a variant's name; empty where the instruction set identifies the method.
     const NAME: &'static str;
 
-    /// Instructions for a linear map, loads of constants left out.
+    /// Instructions for a linear map, without the loads of constants.
     const INSTRUCTIONS_OF_MAP: f64;
 
-    /// An S-box as this way takes it.
+    /// An S-box in this method's form.
     type Sbox: Copy + Send + Sync;
 
-    /// A linear map as this way takes it.
+    /// A linear map in this method's form.
     type Linear: Copy + Send + Sync;
 
-    /// An S-box; `None` if this way cannot do it.
+    /// Converts an S-box; `None` if this method cannot compute it.
     fn sbox(sbox: &Sbox) -> Option<Self::Sbox>;
 
-    /// A linear map.
+    /// Converts a linear map.
     fn linear(map: &Linear) -> Self::Linear;
 
-    /// Instructions for an S-box, loads of constants left out.
+    /// Instructions for an S-box, without the loads of constants.
     fn instructions(sbox: &Sbox) -> f64;
 
-    /// What an S-box lacks: constants that this way leaves to round keys.
+    /// The constants of an S-box that this method omits and leaves to the round keys.
     fn lacks(_sbox: &Sbox) -> Lacks {
         Lacks::NOTHING
     }
 
-    /// The S-box of each byte, but for what it lacks. `known` is the same S-box, which the compiler sees through where it is a constant.
+    /// Substitutes each byte, except for the constants that [`Way::lacks`] reports. `known` is the same
+    /// S-box: where it is a compile-time constant, the compiler can specialise on it.
     fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox, known: &Sbox) -> W;
 
-    /// The image of each byte. `known` is the same map, which the compiler sees through where it is a constant.
+    /// Maps each byte. `known` is the same map: where it is a compile-time constant, the compiler can
+    /// specialise on it.
     fn map(isa: W::Isa, bytes: W, map: &Self::Linear, known: &Linear) -> W;
 }
 
-/// By the CPU's field arithmetic.
+/// Uses the CPU's instructions for GF(2⁸) (GFNI).
 #[derive(Debug)]
 pub struct Galois;
 
 impl<W: GaloisBytes> Way<W> for Galois {
     const NAME: &'static str = "";
     const INSTRUCTIONS_OF_MAP: f64 = 1.0;
-    /// Nothing: S-boxes that share a map are to share a register, so the compiler has to know them.
+    /// Empty. The compiler must know the S-boxes, so that S-boxes with the same map share a register.
     type Sbox = ();
     type Linear = u64;
 
@@ -94,7 +99,7 @@ impl<W: GaloisBytes> Way<W> for Galois {
     }
 }
 
-/// A map of bytes as the sum of what the low and the high nibble become.
+/// A map of bytes as two tables, one per nibble. The image of a byte is the XOR of the two entries.
 pub type NibbleMap = [[u8; 16]; 2];
 
 fn nibble_map(map: impl Fn(u8) -> u8, constant: u8) -> NibbleMap {
@@ -105,7 +110,7 @@ fn nibbles_of(map: &Affine) -> NibbleMap {
     nibble_map(|x| map.apply(x) ^ map.constant, map.constant)
 }
 
-/// The low nibbles, and the high ones.
+/// Splits each byte into its low and its high nibble.
 #[inline(always)]
 fn split<W: ByteLanes>(isa: W::Isa, bytes: W) -> [W; 2] {
     let nibble = W::splat(isa, eight(0x0f));
@@ -118,25 +123,26 @@ fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
     W::broadcast(isa, &map[0]).shuffle_bytes(low) ^ W::broadcast(isa, &map[1]).shuffle_bytes(high)
 }
 
-/// Twice each byte in AES's field: a shuffle reads zero where the top bit is set.
+/// Doubles each byte in AES's field. A shuffle reads zero where the top bit of the index is set.
 #[inline(always)]
 fn doubled<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
     let polynomial = W::splat(isa, eight(0x1b));
     bytes.add_bytes(bytes) ^ (polynomial ^ polynomial.shuffle_bytes(bytes))
 }
 
-/// By an AES instruction, whose ShiftRows is undone, between maps by nibbles, or without a map that only adds a constant.
+/// Uses an AES instruction and undoes its ShiftRows. The maps before and after it are nibble tables; a map
+/// that only adds a constant is omitted.
 #[derive(Debug)]
 pub struct Rounds;
 
-/// The maps around SubBytes, or around InvSubBytes.
+/// The maps before and after SubBytes or InvSubBytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundSbox {
     input: NibbleMap,
     output: NibbleMap,
 }
 
-/// The places that ShiftRows takes bytes to, and those that InvShiftRows takes them to.
+/// Shuffle indices that undo ShiftRows and InvShiftRows: byte i moved to the place in entry i.
 const AFTER_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
 const AFTER_INV_SHIFT_ROWS: [u8; 16] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
 
@@ -155,7 +161,7 @@ impl<W: AesLanes> Way<W> for Rounds {
         2.0 + 6.0 * sbox.around_aes.map_or(0.0, |around| around.maps() as f64)
     }
 
-    /// The constants of maps that are left out.
+    /// The constants of the omitted maps.
     fn lacks(sbox: &Sbox) -> Lacks {
         let of = |map: &Affine| if map.adds_constant() { map.constant } else { 0 };
         sbox.around_aes
@@ -168,7 +174,7 @@ impl<W: AesLanes> Way<W> for Rounds {
 
     #[inline(always)]
     fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox, known: &Sbox) -> W {
-        // `sbox` is of no S-box without.
+        // Never returns here: `Way::sbox` gives `None` for S-boxes without `around_aes`.
         let Some(around) = &known.around_aes else { return bytes };
         let entering = if around.input.adds_constant() { bytes } else { by_nibbles(isa, bytes, &sbox.input) };
         let zero = W::splat(isa, 0);
@@ -187,7 +193,7 @@ impl<W: AesLanes> Way<W> for Rounds {
     }
 }
 
-/// By tables of nibbles ([`NibbleSbox`]).
+/// Uses nibble tables ([`NibbleSbox`]).
 #[derive(Debug)]
 pub struct Nibbles;
 
@@ -205,7 +211,7 @@ impl<W: ByteLanes> Way<W> for Nibbles {
         22.0
     }
 
-    /// The constant of the output alone.
+    /// Only the constant of the output map.
     fn lacks(sbox: &Sbox) -> Lacks {
         Lacks { output: sbox.inversion.map_or(0, |found| found.output.constant), ..Lacks::NOTHING }
     }
@@ -230,21 +236,23 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     }
 }
 
-/// The 256 bytes in registers.
+/// Looks each byte up in a 256-byte table that registers hold.
 #[inline(always)]
 fn look_up<W: ByteTables>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
     let quarters: [W; 4] = each!(i < 4 => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
     bytes.look_up(&quarters)
 }
 
-/// Any table by eight tables of nibbles for bytes below 128, eight for the others, and a choice.
+/// Looks each byte up in any table: eight nibble tables for bytes below 128, eight for the others, and a
+/// selection.
 #[inline(always)]
 fn scan<W: ByteLanes>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
     let low_bits = bytes & W::splat(isa, eight(0x7f));
     let zero = W::splat(isa, 0);
     let (mut below, mut above) = (zero, zero);
     for high in 0..8 {
-        // Only the bytes whose high bits are these keep their top bit clear, and are picked; all others read zero.
+        // The top bit stays clear only in bytes whose high bits equal `high`. A shuffle reads zero at all
+        // others.
         let at = (low_bits ^ W::splat(isa, eight((high as u8) << 4))).add_bytes(W::splat(isa, eight(0x70)));
         let row = |half: usize| W::broadcast(isa, each_row(table, 8 * half + high));
         below = below ^ row(0).shuffle_bytes(at);
@@ -255,13 +263,13 @@ fn scan<W: ByteLanes>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
     above ^ (is_below & (below ^ above))
 }
 
-/// Sixteen neighbouring bytes of the table.
+/// Sixteen consecutive bytes of the table.
 #[inline(always)]
 fn each_row(table: &[u8; 256], row: usize) -> &[u8; 16] {
     &table.as_chunks().0[row]
 }
 
-/// A way that takes any table: `$name`, with S-boxes by `$substitute` and maps as `$maps` has them.
+/// Defines a method for any table: `$name`, with S-boxes by `$substitute` and linear maps from `$maps`.
 macro_rules! of_any_table {
     ($(#[$doc:meta])* $name:ident, $text:literal, $($bound:ident)+, $substitute:ident = $instructions:literal, $maps:ident, $Linear:ty) => {
         $(#[$doc])*
@@ -300,18 +308,18 @@ macro_rules! of_any_table {
 }
 
 of_any_table!(
-    /// By a table of 256 bytes in registers.
+    /// Uses a 256-byte table in registers, and nibble tables for linear maps.
     Permute, "", ByteTables, look_up = 4.0, Nibbles, NibbleMap
 );
 of_any_table!(
-    /// By a table of 256 bytes in registers, and maps by the CPU's field arithmetic.
+    /// Uses a 256-byte table in registers, and GFNI for linear maps.
     PermuteGalois, "", ByteTables GaloisBytes, look_up = 4.0, Galois, u64
 );
 of_any_table!(
-    /// By sixteen tables of nibbles.
+    /// Uses sixteen nibble tables per S-box, and nibble tables for linear maps.
     Scan, "scan", ByteLanes, scan = 53.0, Nibbles, NibbleMap
 );
 of_any_table!(
-    /// By sixteen tables of nibbles, and maps by the CPU's field arithmetic.
+    /// Uses sixteen nibble tables per S-box, and GFNI for linear maps.
     ScanGalois, "scan", GaloisBytes, scan = 53.0, Galois, u64
 );

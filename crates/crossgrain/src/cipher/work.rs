@@ -1,4 +1,4 @@
-//! How many operations the rounds of a description are: what its kernels are estimated by until they are measured.
+//! Counts of a description's operations. Kernels without measurements are priced from these counts.
 
 use std::cell::RefCell;
 
@@ -8,35 +8,35 @@ use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, OnWords, Scheduled, Words};
 use crate::block::Direction;
 
-/// Operations for a block.
+/// Operations per block.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Substitutions, by the S-box's number, each with the sum with a key before it.
+    /// Substitutions by S-box number. Each includes the XOR with a key before it.
     boxes: Vec<f64>,
     /// Linear maps, by number.
     maps: Vec<f64>,
-    /// Sums, and products with keys.
+    /// XORs, and ANDs with keys.
     sums: f64,
-    /// Rotations of words, or of bytes with those beside them.
+    /// Rotations of words; in key schedules, bytes shifted out of two neighbours.
     rotations: f64,
 }
 
 impl Work {
-    /// Those of a cipher of bytes, with keys of its first size.
+    /// Counts the rounds of a byte-oriented cipher, for the family's first key size.
     pub fn on_bytes<C: OnBytes + Scheduled>(direction: Direction) -> Self {
         let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
         C::rounds(Tally(&work), direction, [(); 16], &vec![(); keys]);
         work.into_inner()
     }
 
-    /// Those of a cipher of words. An operation is on a word.
+    /// Counts the rounds of a word-oriented cipher. Each operation covers a word.
     pub fn on_words<C: OnWords + Scheduled>(direction: Direction) -> Self {
         let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
         C::rounds(Tally(&work), direction, [(); 4], &vec![(); keys / 4]);
         work.into_inner()
     }
 
-    /// Those of a key schedule, for keys of the cipher's first size.
+    /// Counts a key schedule, for the family's first key size.
     #[cfg(feature = "search")]
     pub fn on_keys<C: Scheduled>(direction: Direction) -> Self {
         let work = RefCell::new(Self::none::<C>());
@@ -49,7 +49,7 @@ impl Work {
         Self { boxes: vec![0.0; C::BOXES.len()], maps: vec![0.0; C::MAPS.len()], ..Self::default() }
     }
 
-    /// Instructions on registers, if `of_box` tells how many an S-box is, and a linear map is `of_map`.
+    /// The number of instructions, given the instructions of an S-box and of a linear map.
     pub fn instructions<C: Description>(&self, of_box: impl Fn(&Sbox) -> f64, of_map: f64) -> f64 {
         let boxes: f64 =
             self.boxes.iter().zip(C::BOXES).map(|(count, sbox)| count * (of_box(sbox) + 1.0)).sum();
@@ -57,7 +57,7 @@ impl Work {
         boxes + maps * of_map + self.sums + 2.0 * self.rotations
     }
 
-    /// Gates, where an operation is on so many bytes. Rotations are none.
+    /// The number of gates, if each operation covers `bytes` bytes. Rotations need no gates.
     pub fn gates<C: Description>(&self, bytes: usize) -> f64 {
         let of_boxes: f64 = self.boxes.iter().zip(C::BOXES).map(|(count, sbox)| count * gates_of(sbox)).sum();
         let of_maps: f64 = self.maps.iter().zip(C::MAPS).map(|(count, map)| count * gates_of_map(map)).sum();
@@ -65,10 +65,11 @@ impl Work {
     }
 }
 
-/// Gates of an S-box and of the sum before it.
+/// Gates of an S-box, and of the XOR with a key before it.
 fn gates_of(sbox: &Sbox) -> f64 {
     let ones: u32 = sbox.table.iter().map(|byte| byte.count_ones()).sum();
-    // AES's circuit between two maps; or sums of minterms, and eight products for each of sixteen high nibbles.
+    // With structure: AES's circuit between two maps. Without: sums of minterms, and eight products for each
+    // of sixteen high nibbles.
     let gates = if sbox.inversion.is_some() { 113 + 2 * 28 } else { ones + 2 * 16 * 8 + 2 * 24 };
     f64::from(gates + 8)
 }
@@ -77,12 +78,12 @@ fn gates_of_map(map: &Linear) -> f64 {
     f64::from(map.images.iter().map(|image| image.count_ones()).sum::<u32>())
 }
 
-/// Bytes of round keys.
+/// Bytes of the round keys for the family's first key size.
 fn keys<C: Scheduled>() -> usize {
     C::round_key_bytes(C::FAMILY.first().key_bytes())
 }
 
-/// A state that counts what is done with it.
+/// Arithmetic that only counts operations.
 #[derive(Clone, Copy)]
 struct Tally<'a>(&'a RefCell<Work>);
 

@@ -1,16 +1,16 @@
 //! MixColumns and its inverse on one column, as XORs of bit slices.
 //!
-//! A column is four bytes of eight words. With uᵢ = aᵢ ⊕ aᵢ₊₁ (indices modulo 4),
-//! MixColumns is bᵢ = 2·uᵢ ⊕ aᵢ₊₁ ⊕ uᵢ₊₂: 108 two-input gates, of which 32 pairs have the shape
-//! x ⊕ y ⊕ z that one three-input gate takes. Fewer are known (92, Maximov 2019, as one long program);
-//! with three-input gates and AddRoundKey this form takes 92, as many as the best published, and it can be
-//! walked bit by bit with sixteen words alive, which none of the shorter ones can.
+//! A column is four bytes of eight words. With uᵢ = aᵢ ⊕ aᵢ₊₁ (indices modulo 4), MixColumns is bᵢ = 2·uᵢ ⊕
+//! aᵢ₊₁ ⊕ uᵢ₊₂: 108 two-input gates. 32 pairs of these gates have the form x ⊕ y ⊕ z and become one
+//! three-input gate each. A circuit of 92 two-input gates is known (Maximov 2019), as one long program. With
+//! three-input gates and AddRoundKey the form here takes 92 gates, equal to the best published. It can also
+//! be computed bit by bit with sixteen live words; none of the shorter circuits can.
 //! Source: FIPS 197 §5.1.3 and §5.3.3; the factorisation of the inverse from the Rijndael submission.
 
 use super::Bits;
 use crate::word::{Word, each};
 
-/// Multiplication by x in GF(2⁸): three gates, the rest is renaming.
+/// Multiplication by x in GF(2⁸): three gates; the rest is renaming.
 #[inline(always)]
 pub(crate) fn double<W: Word>(a: Bits<W>) -> Bits<W> {
     let [a0, a1, a2, a3, a4, a5, a6, a7] = a;
@@ -22,20 +22,20 @@ pub(crate) fn add<W: Word>(a: Bits<W>, b: Bits<W>) -> Bits<W> {
     each!(i < 8 => a[i] ^ b[i])
 }
 
-/// Sums of neighbouring rows: uᵢ of one bit.
+/// XORs of neighbouring rows: uᵢ of one bit.
 #[inline(always)]
 pub fn neighbours<W: Word>(a: [W; 4]) -> [W; 4] {
     each!(row < 4 => a[row] ^ a[(row + 1) % 4])
 }
 
-/// Bit `bit` of a column after MixColumns, from that bit `a` of its rows and three of their
-/// `neighbours`: of the same bit, of the bit below (of bit 7 for bit 0), and of bit 7.
+/// Bit `bit` of a column after MixColumns. `a` is this bit of the four rows. The other arguments are
+/// `neighbours` of the same bit, of the bit below (of bit 7 for bit 0), and of bit 7.
 #[inline(always)]
 pub fn mix_bit<W: Word>(bit: usize, a: [W; 4], same: [W; 4], below: [W; 4], top: [W; 4]) -> [W; 4] {
-    // Doubling moves each bit up one place, and bit 7 to the places of 0x1b.
+    // Doubling shifts each bit up one place and adds bit 7 at the places of 0x1b.
     let doubled = if matches!(bit, 1 | 3 | 4) { each!(row < 4 => below[row] ^ top[row]) } else { below };
     if bit == 5 {
-        // In this order the sum of three rows is one gate of three inputs, and `same` may be left out.
+        // In this order, the XOR of three rows is one three-input gate, and `same` need not be computed.
         each!(row < 4 => doubled[row] ^ (a[(row + 1) % 4] ^ same[(row + 2) % 4]))
     } else {
         each!(row < 4 => doubled[row] ^ a[(row + 1) % 4] ^ same[(row + 2) % 4])
@@ -60,8 +60,8 @@ pub fn mix_column<W: Word>(a: [Bits<W>; 4]) -> [Bits<W>; 4] {
     mixed
 }
 
-/// InvMixColumns on one column: MixColumns after adding 4·(a₀ ⊕ a₂) to bytes 0 and 2 and
-/// 4·(a₁ ⊕ a₃) to bytes 1 and 3.
+/// InvMixColumns on one column: MixColumns after adding 4·(a₀ ⊕ a₂) to bytes 0 and 2 and 4·(a₁ ⊕ a₃) to bytes
+/// 1 and 3.
 #[inline(always)]
 pub fn inv_mix_column<W: Word>(a: [Bits<W>; 4]) -> [Bits<W>; 4] {
     let even = double(double(add(a[0], a[2])));

@@ -1,24 +1,24 @@
 //! The AES S-box and its inverse without their additive constant, 115 gates each.
 //!
-//! Both are three layers: a linear one of 23 XORs (`y`), the inversion in GF(2⁸) shared by both
-//! (32 AND, 30 XOR; products `z`), and a linear one of 30 XORs. The constant 0x63, four NOTs, is left
-//! to the caller, who can fold it into a round key: `forward(x) = S(x) ⊕ 0x63`, and
-//! `inverse(x ⊕ 0x63) = S⁻¹(x)`.
+//! Both consist of three layers: a linear one of 23 XORs (`y`), the inversion in GF(2⁸), and a linear one of
+//! 30 XORs. The inversion (32 AND, 30 XOR; products `z`) is the same for both. The constant 0x63, four NOTs,
+//! is left to the caller, who can fold it into a round key:
+//! `forward(x) = S(x) ⊕ 0x63`, and `inverse(x ⊕ 0x63) = S⁻¹(x)`.
 //!
-//! Source: forward and inversion from Boyar and Peralta, "A depth-16 circuit for the AES S-box"
-//! (2011), in its 115-gate form. The linear layers of the inverse were searched for here by Boyar and
-//! Peralta's greedy method with random ties: 23 and 30 XORs, where the published inverse takes 121
-//! gates in all. Not chosen: the 113-gate forward circuit (Çalık, 2016) and the 128-gate one of depth
-//! 16; see docs/mistakes.md for what was measured.
-//! Holds: equal to the table on all 256 inputs in every lane (`tests/laws.rs`).
+//! Source: forward and inversion from Boyar and Peralta, "A depth-16 circuit for the AES S-box" (2011), in
+//! its 115-gate form. The linear layers of the inverse were searched for here by Boyar and Peralta's greedy
+//! method with random ties. They take 23 and 30 XORs; the published inverse takes 121 gates in all. Not
+//! chosen: the 113-gate forward circuit (Çalık, 2016) and the 128-gate one of depth 16. See docs/mistakes.md
+//! for the measurements.
+//! Invariant: equal to the table on all 256 inputs in every lane (`tests/laws.rs`).
 
 use super::Bits;
 use crate::word::Word;
 
-/// The constant left out: bits 0, 1, 5 and 6.
+/// The omitted constant: bits 0, 1, 5 and 6.
 pub const CONSTANT: u8 = 0x63;
 
-/// What the inversion takes and gives.
+/// The numbers of inputs and outputs of [`invert`].
 pub(super) const FORMS: usize = 22;
 pub(super) const PRODUCTS: usize = 18;
 
@@ -31,7 +31,7 @@ pub fn forward<W: Word>(x: Bits<W>) -> Bits<W> {
 /// The linear forms of a byte that [`invert`] takes.
 #[inline(always)]
 pub(super) fn forward_input<W: Word>(x: Bits<W>) -> [W; FORMS] {
-    // The publication counts from the most significant bit.
+    // The publication numbers bits from the most significant one.
     let [x7, x6, x5, x4, x3, x2, x1, x0] = x;
     let y14 = x3 ^ x5;
     let y13 = x0 ^ x6;
@@ -60,7 +60,7 @@ pub(super) fn forward_input<W: Word>(x: Bits<W>) -> [W; FORMS] {
     [x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19, y20, y21]
 }
 
-/// `S(x) ⊕ 0x63` of the products that [`invert`] gives for x.
+/// `S(x) ⊕ 0x63`, from the products of [`invert`] for x.
 #[inline(always)]
 pub(super) fn forward_output<W: Word>(z: [W; PRODUCTS]) -> Bits<W> {
     let t46 = z[15] ^ z[16];
@@ -161,8 +161,8 @@ pub fn inverse<W: Word>(x: Bits<W>) -> Bits<W> {
     [v0, v1, v2, v3, v4, v5, v6, v7]
 }
 
-/// Inversion in GF(2⁸) as a tower over GF(2⁴): 22 sums of input bits (y₀ is the publication's x₇) in,
-/// 18 products out, whose sums are the inverse's bits.
+/// Inversion in GF(2⁸) as a tower over GF(2⁴). The inputs are 22 XORs of input bits (y₀ is the publication's
+/// x₇). The bits of the inverse are XORs of the 18 products that it returns.
 #[inline(always)]
 pub(super) fn invert<W: Word>(y: [W; FORMS]) -> [W; PRODUCTS] {
     let t2 = y[12] & y[15];

@@ -1,25 +1,31 @@
-//! S-boxes that are inversion in AES's field between two affine maps, found from their table alone.
+//! Recognises S-boxes that are inversion in AES's field between two affine maps, from the table only.
 //!
-//! S(x) = B·(A·x + a)⁻¹ + b, over GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 with 0⁻¹ = 0, where A and B are invertible
-//! matrices over GF(2). Another polynomial makes no other S-boxes, because all fields of 256 elements are the
-//! same up to a linear map. The S-boxes of AES, SM4, Camellia, ARIA and their inverses have this structure, and
-//! keep it when bits are permuted or complemented. GFNI computes such an S-box by two instructions.
+//! S(x) = B·(A·x + a)⁻¹ + b, over GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 with 0⁻¹ = 0, where A and B are
+//! invertible matrices over GF(2). Another polynomial gives no other S-boxes, because all fields of 256
+//! elements are isomorphic by a linear map. The S-boxes of AES, SM4, Camellia, ARIA and their inverses have
+//! this structure, and keep it when bits are permuted or complemented. GFNI computes such an S-box in two
+//! instructions.
 //!
-//! A linear map is the list of the images of the eight bits, least significant first. All functions here are
-//! for constants and for planning: they look up tables and branch, so that no argument may be secret.
+//! A linear map is stored as the images of the eight bits, least significant first. All functions here are
+//! for constants and for planning: they look up tables and branch, so no argument may be secret.
 //!
-//! How: let z be the input that is inverted as 0. For each difference d there are four inputs x, one of them z,
-//! where S(x) + S(x + d) is the same; all other sums come twice (Nyberg, "Differentially uniform mappings for
-//! cryptography", Eurocrypt 1993). Three differences tell z, or that the S-box is of another kind. Then
-//! T(x) = S(x + z) + S(z) has A·x · B⁻¹·T(x) = 1 for x ≠ 0. For each c and i, (c·x^(2ⁱ))⁻¹ = c⁻¹·(x⁻¹)^(2ⁱ), and both are
-//! linear in x and x⁻¹; so one S-box has 255 · 8 pairs of maps, and in one of them A·1 = 1. The image of one more bit is
-//! guessed. Where A is known at x, so is B⁻¹ at T(x), and the other way round; sums of known points are known
-//! on both sides. That yields all or a contradiction (Biryukov, De Cannière, Braeken and Preneel, "A toolbox for
-//! cryptanalysis: linear and affine equivalence algorithms", Eurocrypt 2003), unless the known images are a
-//! field of 4 or 16 elements, where another image is guessed.
-//! Holds: what is found computes the table; it is compared on all inputs.
+//! Algorithm:
+//!
+//! 1. Let z be the input that is inverted as 0. For each difference d, four inputs x, one of them z, have the
+//!    same S(x) + S(x + d). All other sums occur twice (Nyberg, "Differentially uniform mappings for
+//!    cryptography", Eurocrypt 1993). The fours of three differences have only z in common. If they do not,
+//!    the S-box has another structure.
+//! 2. T(x) = S(x + z) + S(z) satisfies A·x · B⁻¹·T(x) = 1 for x ≠ 0.
+//! 3. For each c and i, (c·x^(2ⁱ))⁻¹ = c⁻¹·(x⁻¹)^(2ⁱ), and both sides are linear in x and x⁻¹. So one S-box
+//!    has 255 · 8 pairs of maps, and one of them has A·1 = 1. Guess the image of one more bit.
+//! 4. If A is known at x, so is B⁻¹ at T(x), and vice versa. Sums of known points are known on both sides.
+//!    This determines everything or ends in a contradiction (Biryukov, De Cannière, Braeken and Preneel, "A
+//!    toolbox for cryptanalysis: linear and affine equivalence algorithms", Eurocrypt 2003). The exception is
+//!    that the known images form a field of 4 or 16 elements; then guess another image.
+//!
+//! Invariant: a structure that is found computes the table, because it is compared on all inputs.
 
-/// A product in AES's field.
+/// The product in AES's field.
 pub const fn multiply(a: u8, b: u8) -> u8 {
     let (mut product, mut bit) = (0, 0);
     while bit < 8 {
@@ -32,7 +38,7 @@ pub const fn multiply(a: u8, b: u8) -> u8 {
 /// The inverses in AES's field, and 0 for 0.
 pub static INVERSES: [u8; 256] = {
     let mut inverses = [0; 256];
-    // 3 generates all but 0, and 0xf6 is its inverse.
+    // 3 generates all elements but 0, and 0xf6 is its inverse.
     let (mut power, mut inverse, mut at) = (1, 1, 0);
     while at < 255 {
         inverses[power as usize] = inverse;
@@ -43,7 +49,7 @@ pub static INVERSES: [u8; 256] = {
     inverses
 };
 
-/// An affine map of bytes, as bits: x → M·x + c.
+/// An affine map of bytes as bit vectors: x → M·x + c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Affine {
     /// The images of the eight bits under M, least significant first.
@@ -53,10 +59,10 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// What leaves every byte as it is.
+    /// The identity.
     pub const IDENTITY: Self = Self { matrix: [1, 2, 4, 8, 16, 32, 64, 128], constant: 0 };
 
-    /// Whether M leaves every byte as it is.
+    /// Whether M is the identity, so that the map only adds c.
     pub const fn adds_constant(&self) -> bool {
         u64::from_le_bytes(self.matrix) == u64::from_le_bytes(Self::IDENTITY.matrix)
     }
@@ -71,7 +77,7 @@ impl Affine {
         sum
     }
 
-    /// This map and then another.
+    /// The composition: this map, then `next`.
     pub const fn then(&self, next: &Self) -> Self {
         let (mut matrix, mut bit) = ([0; 8], 0);
         while bit < 8 {
@@ -81,7 +87,7 @@ impl Affine {
         Self { matrix, constant: next.apply(self.constant) }
     }
 
-    /// The map that undoes this one; nothing if two bytes have the same image.
+    /// The inverse map, or `None` if two bytes have the same image.
     pub const fn inverse(&self) -> Option<Self> {
         let linear = Self { matrix: self.matrix, constant: 0 };
         let mut known = Images::none();
@@ -96,7 +102,7 @@ impl Affine {
         Some(Self { matrix: linear.matrix, constant: linear.apply(self.constant) })
     }
 
-    /// The matrix as GFNI takes it: its first row, which makes the least significant bit, is the highest byte.
+    /// M in GFNI's format: the first row, which computes the least significant bit, is the highest byte.
     pub const fn galois(&self) -> u64 {
         let (mut matrix, mut bit) = (0, 0);
         while bit < 8 {
@@ -122,16 +128,17 @@ pub struct Inversion {
 }
 
 impl Inversion {
-    /// The S-box of AES: inversion, the sum of a byte and its rotations by 1 to 4, and 0x63 (FIPS 197, section 5.1.1).
+    /// The S-box of AES: inversion, the XOR of a byte and its rotations by 1 to 4, and 0x63 (FIPS 197,
+    /// section 5.1.1).
     pub const AES: Self = Self {
         input: Affine::IDENTITY,
         output: Affine { matrix: [0x1f, 0x3e, 0x7c, 0xf8, 0xf1, 0xe3, 0xc7, 0x8f], constant: 0x63 },
     };
 
-    /// The structure of this table, or nothing if it has another.
+    /// Finds the structure of this table; `None` if it has another.
     ///
-    /// Of the 2040 pairs of maps that there are then it is one whose `input` leaves 1 as it is but for the
-    /// constant, and leaves all so if any does.
+    /// The result is one of the 2040 equivalent pairs of maps. Its matrix A maps 1 to 1, and it is the
+    /// identity if that is possible.
     pub const fn of(table: &[u8; 256]) -> Option<Self> {
         let Some(inverse) = inverse_table(table) else { return None };
         let Some(zero) = inverted_as_zero(table) else { return None };
@@ -151,12 +158,13 @@ impl Inversion {
         if found.computes(table) { Some(found) } else { None }
     }
 
-    /// The value of the S-box.
+    /// The S-box's value.
     pub const fn apply(&self, x: u8) -> u8 {
         self.output.apply(INVERSES[self.input.apply(x) as usize])
     }
 
-    /// The inverse of the S-box: nothing if one of the maps has none, which those of a found structure have.
+    /// The inverse S-box, or `None` if one of the maps is not invertible. The maps that [`Inversion::of`]
+    /// finds are.
     pub const fn inverse(&self) -> Option<Self> {
         match (self.output.inverse(), self.input.inverse()) {
             (Some(input), Some(output)) => Some(Self { input, output }),
@@ -164,7 +172,7 @@ impl Inversion {
         }
     }
 
-    /// Whether this is the table on all inputs.
+    /// Whether this equals the table on all inputs.
     pub const fn computes(&self, table: &[u8; 256]) -> bool {
         let mut x = 0;
         while x < 256 {
@@ -195,7 +203,8 @@ pub const fn inverse_table(table: &[u8; 256]) -> Option<[u8; 256]> {
 /// The input that is inverted as 0: the only one that is among the four of every difference.
 const fn inverted_as_zero(table: &[u8; 256]) -> Option<u8> {
     let mut times = [0; 256];
-    // Two differences have the same four or only that input in common, and three independent ones not all the same.
+    // The fours of two differences are equal or have only that input in common. Those of three independent
+    // differences are not all equal.
     let mut bit = 0;
     while bit < 3 {
         let Some(four) = four_of(table, 1 << bit) else { return None };
@@ -216,7 +225,7 @@ const fn inverted_as_zero(table: &[u8; 256]) -> Option<u8> {
     None
 }
 
-/// The inputs x where S(x) + S(x + d) is what it is for four inputs, if it is another for every other two.
+/// Four inputs x with the same S(x) + S(x + d); `None` unless all other sums occur for only two inputs.
 const fn four_of(table: &[u8; 256], difference: usize) -> Option<[usize; 4]> {
     let (mut first, mut found, mut x) = ([None; 256], None, 0);
     while x < 256 {
@@ -233,7 +242,7 @@ const fn four_of(table: &[u8; 256], difference: usize) -> Option<[usize; 4]> {
     found
 }
 
-/// A permutation T that leaves 0 as it is: the table, its inputs and outputs moved by constants.
+/// The permutation T, with T(0) = 0: the table with constants added to its inputs and outputs.
 struct Translated<'table> {
     table: &'table [u8; 256],
     inverse: &'table [u8; 256],
@@ -250,31 +259,32 @@ impl Translated<'_> {
     }
 }
 
-/// What is known of an injective linear map: its images of a subspace.
+/// An injective linear map, known on a subspace.
 #[derive(Clone, Copy)]
 struct Images {
-    /// The subspace, 0 first; whatever is added doubles it.
+    /// The subspace, 0 first. Each added point doubles it.
     points: [u8; 256],
     count: usize,
-    /// For each point of it the image.
+    /// The image of each point of the subspace.
     of: [Option<u8>; 256],
     taken: [bool; 256],
 }
 
 impl Images {
-    /// Of a map of which only the image of 0 is known.
+    /// Knows only the image of 0.
     const fn none() -> Self {
         let mut images = Self { points: [0; 256], count: 1, of: [None; 256], taken: [false; 256] };
         (images.of[0], images.taken[0]) = (Some(0), true);
         images
     }
 
-    /// Adds the image of a point, and what follows by linearity. Whether the map still is one, and injective.
+    /// Adds the image of a point and everything that follows by linearity. Returns whether the map is still
+    /// linear and injective.
     const fn learn(&mut self, x: u8, image: u8) -> bool {
         if let Some(known) = self.of[x as usize] {
             return known == image;
         }
-        // If this image is new then so are its sums with all those before.
+        // If this image is new, so are its sums with all earlier images.
         if self.taken[image as usize] {
             return false;
         }
@@ -290,7 +300,7 @@ impl Images {
         true
     }
 
-    /// The image of a point, or 0 if none is known.
+    /// The image of a point, or 0 if it is unknown.
     const fn image(&self, x: u8) -> u8 {
         match self.of[x as usize] {
             Some(image) => image,
@@ -308,7 +318,7 @@ impl Images {
     }
 }
 
-/// What is known of A, and of the inverse of B.
+/// The known images under A and under the inverse of B.
 #[derive(Clone, Copy)]
 struct Known {
     input: Images,
@@ -316,7 +326,8 @@ struct Known {
 }
 
 impl Known {
-    /// Adds an image under A and all that follows from it. Whether there is no contradiction.
+    /// Adds an image under A and everything that follows from it. Returns whether this is free of
+    /// contradictions.
     const fn learn(&mut self, t: &Translated<'_>, x: u8, image: u8) -> bool {
         if !self.input.learn(x, image) {
             return false;
@@ -342,7 +353,7 @@ impl Known {
         true
     }
 
-    /// All images, by trying those of a point of which none is known.
+    /// Completes the maps by guessing images of unknown points, with backtracking.
     const fn completed(self, t: &Translated<'_>) -> Option<Self> {
         let mut x = 1;
         while x < 256 && self.input.of[x].is_some() {
@@ -354,7 +365,7 @@ impl Known {
         let mut change = 0;
         while change < 256 {
             let mut next = self;
-            // The point itself first, so that an identity is found.
+            // Tries the point itself first, so that the identity is found.
             if next.learn(t, x as u8, (x ^ change) as u8)
                 && let Some(all) = next.completed(t)
             {

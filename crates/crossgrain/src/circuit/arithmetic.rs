@@ -1,10 +1,11 @@
-//! Arithmetic in CUDA C and WGSL: products of 64 bits, shifts by lanes, and numbers with a point.
+//! Arithmetic in CUDA C and WGSL: 64-bit products, shifts by a count per lane, and floating point.
 //!
-//! NVIDIA's compiler has a function for each rounded operation, which it neither reorders nor fuses. WGSL promises of `f32` neither how it
-//! is rounded nor subnormal numbers, lets compilers fuse a product and a sum, and has no `f64`: there the functions are the
-//! text by integers that `crate::word` has, traced, and 64 bits are a vector of two words.
+//! In CUDA C each rounded operation is an intrinsic, which the compiler neither reorders nor fuses. WGSL
+//! guarantees for `f32` neither the rounding nor subnormal numbers, allows compilers to fuse multiplication
+//! and addition, and has no `f64`. Functions in WGSL are therefore traced from the integer implementations in
+//! `crate::word`, and a 64-bit number is a vector of two words.
 //! Source: CUDA C++ Programming Guide, "Mathematical Functions"; WGSL (W3C), "Floating Point Evaluation".
-//! Holds: both languages give the same bits, but for those of a NaN.
+//! Invariant: both languages give the same bits, except in NaNs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,7 @@ use super::graph::{Graph, Operation};
 use super::trace::{Width, trace_words};
 use crate::word::{Arithmetic, Integer, U64, computed_by_integers, multiply_high_by_halves};
 
-/// What an operation makes of these names, where the languages differ.
+/// The expression for an operation on these names, if the languages differ.
 pub(super) fn expression(language: Language, operation: Operation, names: &[String]) -> Option<String> {
     let [a, b] = [0, 1].map(|at| names.get(at).map_or("", |name| &name[..]));
     Some(match (language, operation) {
@@ -41,7 +42,7 @@ pub(super) fn expression(language: Language, operation: Operation, names: &[Stri
     })
 }
 
-/// A graph's tables, each as a constant array of a function.
+/// Declares a graph's tables as constant arrays in a function.
 pub(super) fn tables(graph: &Graph, language: Language) -> String {
     let entries =
         |table: &[u32]| table.iter().map(|entry| format!("{entry:#x}u")).collect::<Vec<_>>().join(", ");
@@ -60,7 +61,7 @@ const fn is_comparison(operation: Arithmetic) -> bool {
     matches!(operation, Arithmetic::Less | Arithmetic::Equal)
 }
 
-/// In CUDA C, of numbers of this kind: `d` for 64 bits, `f` for 32.
+/// The CUDA C expression for numbers of this kind: `d` for 64 bits, `f` for 32.
 fn cuda(operation: Arithmetic, kind: &str, a: &str, b: &str) -> String {
     match operation {
         Arithmetic::Add => format!("__{kind}add_rn({a}, {b})"),
@@ -72,7 +73,7 @@ fn cuda(operation: Arithmetic, kind: &str, a: &str, b: &str) -> String {
     }
 }
 
-/// The function that WGSL calls for an operation, if it calls one.
+/// The name of the function that WGSL calls for an operation, if any.
 fn called(operation: Operation) -> Option<String> {
     let name = |operation: Arithmetic, kind| format!("{operation:?}_{kind}").to_lowercase();
     match operation {
@@ -83,12 +84,12 @@ fn called(operation: Operation) -> Option<String> {
     }
 }
 
-/// The functions that these graphs call in a language, each once and behind those that it calls.
+/// Defines the functions that these graphs call, each once and after the functions that it calls.
 pub fn called_by(graphs: &[&Graph], language: Language) -> String {
     let is_called = |operation: &Operation| language == Language::Wgsl && called(*operation).is_some();
     let operations = graphs.iter().flat_map(|graph| graph.gates()).map(|gate| gate.operation);
     let mut called: BTreeSet<_> = operations.filter(is_called).collect();
-    // It is what the others may call.
+    // Products call this function.
     let calls_product = |operation: &Operation| {
         matches!(operation, Operation::Single(Arithmetic::Multiply) | Operation::Double(Arithmetic::Multiply))
     };
@@ -100,7 +101,8 @@ pub fn called_by(graphs: &[&Graph], language: Language) -> String {
     first.into_iter().chain(others).map(text).collect()
 }
 
-/// The function of an operation in WGSL. Each is traced once: that takes longer than all that is written besides.
+/// The definition of an operation's function in WGSL. Each is traced once and cached, because tracing takes
+/// longer than all the other printing.
 fn text(operation: Operation) -> String {
     static TEXTS: Mutex<BTreeMap<Operation, String>> = Mutex::new(BTreeMap::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +133,7 @@ fn traced(operation: Operation) -> String {
     written(&graph, &name, numbers, ("vec2<u32>", &[".x", ".y"]), result)
 }
 
-/// A function of numbers of a type that has these parts.
+/// Defines a function whose numbers have the type `kind` with these parts.
 fn written(
     graph: &Graph,
     name: &str,

@@ -1,9 +1,11 @@
-//! A graph as a function in CUDA C or WGSL, one gate a line: on 32 lanes of one bit in a `u32`, or one of 32 bits.
+//! Prints a graph as a function in CUDA C or WGSL, one gate per line. A `u32` is 32 one-bit lanes or one
+//! 32-bit lane.
 //!
-//! The two languages differ in how things are declared and made, and in little else: [`Language`] writes those.
-//! In CUDA C a gate of three inputs is the GPU's own (`lop3.b32`): of expressions in its place NVIDIA's compiler makes a fifth
-//! more gates, for it takes the graph apart and covers it anew. In WGSL it is an expression, and the driver's compiler covers.
-//! Values are structures with the words as fields or arrays of constant index, which compilers keep in registers.
+//! The two languages differ mostly in declarations and constructors, which [`Language`] prints. In CUDA C a
+//! three-input gate is the instruction `lop3.b32`. From equivalent expressions NVIDIA's compiler makes a
+//! fifth more gates, because it decomposes the graph and maps it again. In WGSL a gate is an expression, and
+//! the driver's compiler maps it. Values are structures with words as fields, or arrays with constant
+//! indices. Compilers keep both in registers.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ use super::graph::{Gate, Graph, Operation};
 
 pub use super::arithmetic::called_by;
 
-/// A language to emit.
+/// A target language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// CUDA C, with `u32` for `unsigned int`.
@@ -21,7 +23,7 @@ pub enum Language {
     Wgsl,
 }
 
-/// The words of a vector, as both languages call them.
+/// The names of a vector's words in both languages.
 pub(crate) const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// The type of a field.
@@ -29,14 +31,14 @@ pub(crate) const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 pub enum Field<'a> {
     /// `u32`.
     Word,
-    /// An array of so many `u32`.
+    /// An array of this many `u32`.
     Words(usize),
     /// A structure.
     Structure(&'a str),
 }
 
-/// A word, and a gate of three inputs: bit 4a + 2b + c of its table is its value for a, b and c. The host's compiler, which
-/// does not know the gate, writes it out.
+/// Defines `u32` and the three-input gate `lop3`. Bit 4a + 2b + c of its table is the value for a, b and c.
+/// The host's compiler does not know the instruction, so it gets an expression.
 const CUDA_PRELUDE: &str = "typedef unsigned int u32;
 
 template <int table> __device__ __forceinline__ u32 lop3(u32 a, u32 b, u32 c) {
@@ -55,7 +57,7 @@ template <int table> __device__ __forceinline__ u32 lop3(u32 a, u32 b, u32 c) {
 ";
 
 impl Language {
-    /// What a text begins with.
+    /// The text at the start of a source file.
     pub const fn prelude(self) -> &'static str {
         match self {
             Self::Cuda => CUDA_PRELUDE,
@@ -63,7 +65,7 @@ impl Language {
         }
     }
 
-    /// The declaration of a structure.
+    /// Declares a structure.
     pub fn structure(self, name: &str, fields: &[(&str, Field<'_>)]) -> String {
         let field = |&(name, field): &(&str, Field<'_>)| match (self, field) {
             (Self::Cuda, Field::Word) => format!("    u32 {name};\n"),
@@ -78,7 +80,7 @@ impl Language {
         format!("struct {name} {{\n{fields}}}{end}\n\n")
     }
 
-    /// A function of these parameters, each a name and a type, around a body of whole lines.
+    /// Defines a function. Each parameter is a name and a type; the body consists of whole lines.
     pub fn function(self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) -> String {
         let parameter = |(name, kind): &(&str, &str)| match self {
             Self::Cuda => format!("{kind} {name}"),
@@ -93,13 +95,13 @@ impl Language {
         }
     }
 
-    /// A name for a value.
+    /// Declares a constant.
     pub fn bind(self, name: &str, value: &str) -> String {
         let keyword = if self == Self::Cuda { "const auto" } else { "let" };
         format!("{keyword} {name} = {value};\n")
     }
 
-    /// A name for what a gate makes of what these names stand for.
+    /// Declares the result of a gate whose inputs have these names.
     fn gate(self, name: &str, gate: &Gate, names: &[String]) -> String {
         let formula = expression(gate, names);
         match (self, gate.operation, names) {
@@ -114,7 +116,7 @@ impl Language {
         }
     }
 
-    /// A variable of zeros.
+    /// Declares a variable and initialises it with zeros.
     pub fn zeros(self, name: &str, structure: &str) -> String {
         match self {
             Self::Cuda => format!("{structure} {name} = {{}};\n"),
@@ -130,7 +132,7 @@ impl Language {
         }
     }
 
-    /// Waits until all threads of a group have come here, and what they wrote to shared memory is there.
+    /// A barrier for the threads of a group, which also makes their writes to shared memory visible.
     pub const fn barrier(self) -> &'static str {
         match self {
             Self::Cuda => "__syncthreads();",
@@ -138,8 +140,8 @@ impl Language {
         }
     }
 
-    /// Keeps the threads of a group together, so that they share fetched instructions; nothing in WGSL, which takes no barrier
-    /// once some threads are done.
+    /// A barrier that keeps the threads of a group together, so that they share fetched instructions. It is
+    /// empty in WGSL, where barriers are not allowed after some threads have returned.
     pub const fn lockstep(self) -> &'static str {
         match self {
             Self::Cuda => "__syncthreads();",
@@ -147,8 +149,8 @@ impl Language {
         }
     }
 
-    /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these
-    /// types, and `job`.
+    /// Declares a program's parameters where the language declares them outside the entry point: `source` and
+    /// `goal`, arrays of these types, and `job`.
     pub fn bindings(self, [source, goal]: [&str; 2]) -> String {
         match self {
             Self::Cuda => String::new(),
@@ -160,7 +162,7 @@ impl Language {
         }
     }
 
-    /// So many vectors of four words that are the same for all threads, by a name and a number in the bindings.
+    /// Declares `count` four-word vectors that are the same for all threads. `number` is their binding.
     pub fn constants(self, number: usize, name: &str, count: usize) -> String {
         match self {
             Self::Cuda => format!("__constant__ uint4 {name}[{count}];\n\n"),
@@ -170,8 +172,9 @@ impl Language {
         }
     }
 
-    /// The entry of a program, around a body in the common syntax that is told its `thread`, and, where threads share
-    /// memory, which one of its group it is, `local`. Its `source` and `goal` are arrays of types that CUDA C calls by these names.
+    /// Defines the entry point of a program around a body in the common syntax. The body can use `thread`,
+    /// and `local`, the index in the thread's group, if threads share memory. Parameters `source` and `goal`
+    /// are arrays of the CUDA C types with these names.
     pub fn entry(
         self,
         name: &str,
@@ -203,8 +206,8 @@ impl Language {
         }
     }
 
-    /// A body in the common syntax, in which `let` and `var` declare, in the language's own. Loops over `i` index what should
-    /// live in registers, so they are written out where a compiler can be told.
+    /// Translates a body from the common syntax, where `let` and `var` declare, to the language. Loops over
+    /// `i` index arrays that should live in registers, so in CUDA C they get an unroll pragma.
     pub fn declared(self, body: &str) -> String {
         body.lines().map(|line| self.declared_line(line.trim_end())).collect()
     }
@@ -232,7 +235,7 @@ impl Language {
         }
     }
 
-    /// A structure made of its fields.
+    /// Constructs a structure from its fields.
     pub fn made(self, structure: &str, fields: &[String]) -> String {
         let fields = fields.join(", ");
         match self {
@@ -242,20 +245,21 @@ impl Language {
     }
 }
 
-/// What a function of a graph takes and gives.
+/// The parameters and the result of a graph's function.
 #[derive(Clone, Debug)]
 pub struct Signature<'a> {
     /// Names and types.
     pub parameters: &'a [(&'a str, &'a str)],
-    /// Where each input of the graph is found.
+    /// An expression for each input of the graph.
     pub inputs: Vec<String>,
     /// The type of the result, a structure.
     pub result: &'a str,
-    /// Which part of the result each output of the graph is, such as `.x[0]`.
+    /// The part of the result for each output of the graph, such as `.x[0]`.
     pub outputs: Vec<String>,
 }
 
-/// A graph as a function of this name, behind what [`called_by`] writes. Words that are given when it runs are those of the vectors `keys` from its parameter `k` on.
+/// Prints a graph as a function. The result of [`called_by`] must precede it. Words given at run time are
+/// read from the vectors `keys`, from the index in parameter `k` on.
 pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: Language) -> String {
     let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
         None => signature.inputs[node].clone(),
@@ -273,8 +277,8 @@ pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: 
     language.function(name, signature.parameters, signature.result, &(body + "    return y;\n"))
 }
 
-/// A circuit as a text of its own: `WordsM name(WordsN x)` with arrays `x` of words in both, and the name with
-/// `_` for `-`.
+/// Prints a circuit as a complete source file: `WordsM name(WordsN x)` with arrays `x` of words in both
+/// structures. In the name, `_` replaces `-`.
 pub fn circuit(graph: &Graph, name: &str, language: Language) -> String {
     let (inputs, outputs) = (graph.inputs(), graph.outputs().len());
     let [from, to] = [inputs, outputs].map(|count| format!("Words{count}"));
@@ -294,7 +298,7 @@ pub fn circuit(graph: &Graph, name: &str, language: Language) -> String {
     text + function(graph, &name.replace('-', "_"), &signature, language).trim_end() + "\n"
 }
 
-/// A gate in terms of its inputs' names, in the syntax that C and WGSL share.
+/// A gate as an expression of its inputs' names, in the syntax that C and WGSL share.
 pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
     let table = match gate.operation {
         Operation::Table(table) => table,
@@ -314,7 +318,7 @@ pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// Bytes of two words, all that move alike together.
+/// A selection of bytes from two words. Bytes that shift by the same distance share one term.
 fn bytes(selector: u16, names: &[String]) -> String {
     let mut masks = BTreeMap::new();
     for to in 0..4 {
@@ -332,8 +336,8 @@ fn bytes(selector: u16, names: &[String]) -> String {
     masks.iter().map(term).collect::<Vec<_>>().join(" | ")
 }
 
-/// An expression for a table: a name, a complement, or something in parentheses. The first name is split
-/// off as an input t, which leaves f₀ for t = 0 and f₁ for t = 1; of all orders, the shortest.
+/// An expression for a table: a name, a complement, or an expression in parentheses. Splits off one name as
+/// t, which leaves f₀ for t = 0 and f₁ for t = 1. Tries each name and returns the shortest expression.
 fn sum_of(table: u32, names: &[String]) -> String {
     let ones = (1 << (1 << names.len())) - 1;
     if table == 0 {
@@ -354,7 +358,7 @@ fn sum_of(table: u32, names: &[String]) -> String {
     ways.min_by_key(String::len).unwrap_or_default()
 }
 
-/// The function that is `zero` of the other names where t is 0, else `one`.
+/// An expression that equals `zero` of the other names where t is 0, and `one` where t is 1.
 fn split(t: &str, zero: u32, one: u32, others: &[String]) -> String {
     let ones = (1 << (1 << others.len())) - 1;
     let of = |table| sum_of(table, others);

@@ -1,26 +1,29 @@
-//! Circuits for tables without structure: expanded by some inputs, and what is left is made together.
+//! Circuits for tables without structure, by expansion in some inputs and joint synthesis of the remaining
+//! functions.
 //!
-//! A function f of an input t is f₀ ⊕ t·d or f₁ ⊕ t̄·d with d = f₀ ⊕ f₁ (Davio's expansion). Either takes two gates
-//! and needs d, but only one of f₀ and f₁. Expanding 8 outputs of 8 inputs by three inputs takes 2 · 7 gates for each output, and
-//! leaves 64 functions of five inputs to make, chosen among 216. [`Functions`] makes them one after the other
-//! out of all that is there: most take three gates, the others four. The cheapest comes first, and of equally cheap ones that which
-//! leaves most choices. Where nothing is near, a function is made that brings most new ones near.
+//! For an input t, a function f is f₀ ⊕ t·d or f₁ ⊕ t̄·d with d = f₀ ⊕ f₁ (Davio's expansion). Both forms
+//! take two gates and need d, but only one of f₀ and f₁. Expanding 8 outputs of 8 inputs by three inputs
+//! takes 2 · 7 gates per output. It leaves 64 functions of five inputs to make, with a choice among 216.
+//! [`Functions`] makes them one after the other from all existing nodes: most take three gates, the others
+//! four. The cheapest comes first. Among equally cheap functions, the one that keeps most choices open comes
+//! first. If no function is near, an intermediate function is added that brings most new functions near.
 //!
-//! How far this gets: 20 random tables of 8 inputs and 8 outputs took 330 to 338 gates, 334 on average, in the best of four
-//! orders of the inputs, and 20 random permutations 330 to 339. Shannon's expansion takes 561. A table has 2048 bits, and there are fewer circuits than tables below about 190
-//! gates (counted as by Shannon, "The synthesis of two-terminal switching circuits", 1949, gates of any two nodes, complements
-//! free): most tables take more. Lupanov's representation (1958) meets that bound for many inputs; it too makes
-//! functions of few inputs once for all. Kwan's search ("Reducing the gate count of bitslice DES", 2000), which
-//! `sboxgates` and others extend, makes functions out of all that is there as well, but looks for whole outputs. We found no figures of
-//! others for random tables of this size.
-//! Holds: nothing here is checked; [`synthesize`](super::synthesize) compares with the table.
+//! Results: 20 random tables of 8 inputs and 8 outputs took 330 to 338 gates, 334 on average, in the best of
+//! four orders of the inputs, and 20 random permutations 330 to 339. Shannon's expansion takes 561. A table
+//! has 2048 bits, and below about 190 gates there are fewer circuits than tables, so most tables need more.
+//! (The count follows Shannon, "The synthesis of two-terminal switching circuits", 1949, for gates of any two
+//! nodes with free complements.) Lupanov's representation (1958) reaches this bound for many inputs; it also
+//! makes functions of few inputs once and shares them. Kwan's search ("Reducing the gate count of bitslice
+//! DES", 2000), which `sboxgates` and others extend, also combines all existing nodes, but searches for whole
+//! outputs. We found no published figures for random tables of this size.
+//! Invariant: nothing here is checked; [`synthesize`](super::synthesize) compares the circuit with the table.
 
 use super::functions::{Functions, VARIABLES, Wanted};
 use super::graph::{Builder, Function, Graph};
 use super::map::XorShift;
 use super::synthesize::Table;
 
-/// A part of a function of a variable.
+/// A cofactor of a function with respect to a variable: f₀, f₁ or d.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Zero,
@@ -30,7 +33,7 @@ enum Part {
 
 const PARTS: [Part; 3] = [Part::Zero, Part::One, Part::Difference];
 
-/// What is left of an output.
+/// A function of the remaining inputs, after expansion of an output.
 struct Leaf {
     output: usize,
     /// The part taken for each variable, outermost first.
@@ -41,20 +44,23 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// Whether it and another can be used together: their paths do not part by zero and one.
+    /// Whether both leaves may be used together. They may not if their paths first differ by `Zero` and
+    /// `One`.
     fn goes_with(&self, other: &Self) -> bool {
         let parting = self.path.iter().zip(&other.path).find(|(part, other)| part != other);
         self.output != other.output
             || parting.is_none_or(|(&part, &other)| part == Part::Difference || other == Part::Difference)
     }
 
-    /// What is lost by making it: how early it decides between zero and one.
+    /// The loss of choices if this leaf is made: a binary number with a one for each decision between `Zero`
+    /// and `One`, outermost first.
     fn decided(&self) -> usize {
         self.path.iter().fold(0, |decided, &part| 2 * decided + usize::from(part != Part::Difference))
     }
 }
 
-/// A circuit that is expanded by all inputs but some, in a random order. Nothing if that leads nowhere, which is not known to happen.
+/// A circuit that expands a table by all inputs but `kept`, in a random order. `None` if no function can be
+/// added; this is not known to happen.
 pub(super) fn circuit(table: &Table, kept: usize, random: &mut XorShift) -> Option<Graph> {
     let mut inputs: Vec<_> = (0..table.inputs()).collect();
     for at in (1..inputs.len()).rev() {
@@ -78,7 +84,7 @@ pub(super) fn circuit(table: &Table, kept: usize, random: &mut XorShift) -> Opti
     Some(joined.builder.finish(outputs))
 }
 
-/// All that may be left of the outputs.
+/// All leaves that an expansion could use.
 fn leaves(table: &Table, outer: &[usize], inner: &[usize], functions: &Functions) -> Vec<Leaf> {
     let spread = |at: usize, inputs: &[usize]| {
         inputs.iter().enumerate().map(|(bit, input)| (at >> bit & 1) << input).sum::<usize>()
@@ -134,7 +140,7 @@ fn make_one(functions: &mut Functions, leaves: &mut [Leaf], random: &mut XorShif
     }
 }
 
-/// The outputs put together out of leaves.
+/// Joins leaves to outputs.
 struct Joined<'outer> {
     builder: Builder,
     functions: Functions,
@@ -144,7 +150,7 @@ struct Joined<'outer> {
 }
 
 impl Joined<'_> {
-    /// The node of what is left of an output on a path.
+    /// The node for an output's function after the parts in `path`.
     fn join(&mut self, output: usize, path: &mut Vec<Part>) -> usize {
         let mut on_path =
             self.leaves.iter().filter(|leaf| leaf.output == output && leaf.path.starts_with(path));

@@ -1,38 +1,40 @@
-//! Functions of up to five variables, made of those that are there already by few gates of two inputs.
+//! Searches for functions of up to five variables as few two-input gates over existing nodes.
 //!
-//! A function is its table of up to 32 bits. It and its complement count as one, named by the table whose lowest bit is
-//! 0, because gates absorb complements. Known are the functions that are made (nodes) and all that one more gate
-//! makes (pairs). In a store of n nodes some 2n² pairs meet a wanted function f half-way:
+//! A function is its truth table of up to 32 bits. A function and its complement count as one, because gates
+//! absorb complements. The one whose lowest bit is 0 is the name of both. The store holds the functions that
+//! have a gate (nodes) and all functions that need only one more gate (pairs). With n nodes there are about
+//! 2n² pairs. A wanted function f is found from them as follows:
 //!
 //! * 1 gate: f is a pair.
-//! * 2 gates: f is a pair plus a node, or of a pair and a node.
-//! * 3 gates: f is a sum of two pairs, or a node plus the product of a node and a pair.
-//! * 4 gates: f is a node plus two pairs, or a pair plus the product of a node and a pair.
+//! * 2 gates: f is a pair XOR a node, or a gate of a pair and a node.
+//! * 3 gates: f is the XOR of two pairs, or a node XOR (a node AND a pair).
+//! * 4 gates: f is the XOR of a node and two pairs, or a pair XOR (a node AND a pair).
 //!
-//! With 200 nodes that is 3 gates for most of the 2³¹ functions. What is made on the way becomes a node as well.
-//! Each wanted function keeps what was found for it, and later searches go only through what is new.
+//! With 200 nodes this gives 3 gates for most of the 2³¹ functions. Intermediate functions become nodes too.
+//! Each wanted function records its search so far, and later searches cover only newer nodes and pairs.
 
 use std::collections::HashMap;
 
 use super::graph::{Builder, Function};
 use super::map::XorShift;
 
-/// Most variables.
+/// The greatest number of variables.
 pub(super) const VARIABLES: usize = 5;
 
-/// Log₂ of the filter's bits: 100,000 pairs set a twentieth of them.
+/// Log₂ of the filter's size in bits. 100,000 pairs set a twentieth of the bits.
 const FILTER_BITS: u32 = 21;
 
-/// Ones up to which a sum is compared with every node that could contain it; more are contained in few.
+/// A remainder of at most this many ones is compared with every node that could contain it. Few nodes contain
+/// a larger one.
 const SPARSE: u32 = 11;
 
-/// Pairs from among which a node is taken that no function asked for.
+/// [`Functions::grow`] chooses among this many random pairs.
 const CHOICES: usize = 8;
 
-/// Functions to make before one that is wanted, none of them 0, each a pair once the ones before are nodes.
+/// Functions to add before a wanted one. None is 0, and each is a pair once the earlier ones are nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// Gates that it takes.
+    /// Gates in total.
     pub(super) gates: usize,
     before: Vec<u32>,
 }
@@ -41,14 +43,15 @@ pub(super) struct Way {
 #[derive(Debug)]
 pub(super) struct Wanted {
     function: u32,
-    /// The best way that is known to make it, of up to three gates.
+    /// The best known way of at most three gates.
     pub(super) way: Option<Way>,
     covers: Vec<Cover>,
-    /// How many nodes and pairs were searched.
+    /// The numbers of nodes and pairs already searched.
     searched: (usize, usize),
 }
 
-/// What is left of a wanted function when a node or none is added to it, and a node that contains it.
+/// A remainder of a wanted function, after the XOR with a node or with nothing, and a node that contains the
+/// remainder.
 #[derive(Debug)]
 struct Cover {
     rest: u32,
@@ -57,28 +60,28 @@ struct Cover {
 }
 
 impl Cover {
-    /// Whether the rest is the product of the containing node and this pair or its complement.
+    /// Whether the remainder is the AND of the containing node and this pair or its complement.
     const fn is_met(&self, pair: u32) -> bool {
         pair & self.within == self.rest || !pair & self.within == self.rest
     }
 }
 
-/// Functions that are made, or by one gate from being so.
+/// The store of nodes and pairs.
 #[derive(Debug)]
 pub(super) struct Functions {
     mask: u32,
     variables: usize,
-    /// Functions with the nodes that they are made of, the variables first.
+    /// Functions and the two nodes that each is a gate of, the variables first.
     nodes: Vec<(u32, [usize; 2])>,
     node_of: HashMap<u32, usize>,
     pairs: Vec<u32>,
     nodes_of_pair: HashMap<u32, [usize; 2]>,
-    /// A bit for each hash of a pair: most functions are told from pairs by it.
+    /// A Bloom filter with one hash. It shows quickly that most functions are not pairs.
     filter: Vec<u64>,
 }
 
 impl Functions {
-    /// The variables alone.
+    /// Only the variables.
     pub(super) fn new(variables: usize) -> Self {
         let mut functions = Self {
             mask: u32::MAX >> (32 - (1 << variables)),
@@ -96,12 +99,12 @@ impl Functions {
         functions
     }
 
-    /// The function of this table, which a complement names as well.
+    /// The name of the function with this table or the complementary table.
     pub(super) const fn normal(&self, table: u32) -> u32 {
         (if table & 1 == 1 { !table } else { table }) & self.mask
     }
 
-    /// Wants the function of this table.
+    /// Starts a search for the function of this table.
     pub(super) fn want(&self, table: u32) -> Wanted {
         Wanted { function: self.normal(table), way: None, covers: Vec::new(), searched: (0, 0) }
     }
@@ -115,12 +118,12 @@ impl Functions {
         self.filter[word] >> bit & 1 == 1 && self.nodes_of_pair.contains_key(&function)
     }
 
-    /// The functions of two, but for those of one and for complements.
+    /// The non-degenerate functions of two, up to complements.
     fn functions_of(&self, a: u32, b: u32) -> [u32; 5] {
         [a ^ b, a & b, a & !b, b & !a, a | b].map(|table| self.normal(table))
     }
 
-    /// Makes a pair a node. What is made already, or is no pair, changes nothing.
+    /// Makes a pair a node. Does nothing if the function is already a node, or is not a pair.
     fn make(&mut self, function: u32) {
         if let Some(&nodes) = self.nodes_of_pair.get(&function).filter(|_| !self.is_made(function)) {
             self.add(function, nodes);
@@ -142,12 +145,13 @@ impl Functions {
         }
     }
 
-    /// Makes a wanted function.
+    /// Makes a wanted function a node, by this way.
     pub(super) fn follow(&mut self, wanted: &Wanted, way: &Way) {
         way.before.iter().chain([&wanted.function]).for_each(|&function| self.make(function));
     }
 
-    /// Makes some pair a node, of a few that adds most pairs. Nothing if there is none.
+    /// Makes one pair a node: of a few random pairs, the one that adds most new pairs. `None` if every pair
+    /// is a node already.
     pub(super) fn grow(&mut self, random: &mut XorShift) -> Option<()> {
         let choices = (0..CHOICES).filter_map(|_| {
             let pair = *self.pairs.get(random.below(self.pairs.len().max(1)))?;
@@ -167,7 +171,7 @@ impl Functions {
             .map(|pair| self.make(pair))
     }
 
-    /// Looks for ways of up to three gates through what is new since the last time.
+    /// Searches for ways of up to three gates among the nodes and pairs added since the last search.
     pub(super) fn search(&self, wanted: &mut Wanted) {
         let (nodes, pairs) = wanted.searched;
         wanted.searched = (self.nodes.len(), self.pairs.len());
@@ -208,7 +212,7 @@ impl Functions {
         }
     }
 
-    /// The covers of a function in which a node takes part that is not among the first ones.
+    /// The covers of a function that use at least one node with index `first` or higher.
     fn covers(&self, function: u32, first: usize) -> Vec<Cover> {
         let mut covers = Vec::new();
         let none = self.nodes.len();
@@ -223,14 +227,14 @@ impl Functions {
         covers
     }
 
-    /// The nodes from one on, but for one, and their complements, that contain a function.
+    /// The nodes from index `from` on, except `without`, and their complements, that contain a function.
     fn within(&self, rest: u32, from: usize, without: usize) -> impl Iterator<Item = u32> {
         let nodes =
             (from..self.nodes.len()).filter(move |&node| node != without).map(|node| self.nodes[node].0);
         nodes.flat_map(|node| [node, !node & self.mask]).filter(move |within| rest & !within == 0)
     }
 
-    /// A way of four gates.
+    /// Searches for a way of four gates.
     pub(super) fn far(&self, wanted: &Wanted) -> Option<Way> {
         let way =
             |before: [u32; 3]| Way { gates: 4, before: before.map(|table| self.normal(table)).to_vec() };
@@ -254,14 +258,15 @@ impl Functions {
         })
     }
 
-    /// The nodes as gates of these variables.
+    /// Adds the nodes to a circuit as gates of these variables. Returns the node of each.
     pub(super) fn build(&self, builder: &mut Builder, variables: &[usize]) -> Vec<usize> {
         let mut places = variables.to_vec();
         for &(function, [a, b]) in &self.nodes[self.variables..] {
             let tables = [self.nodes[a].0, self.nodes[b].0];
             let value = |bit: &dyn Fn(usize) -> bool| {
                 let values = [bit(places[a]), bit(places[b])];
-                // Where the two have these values the function has one; if nowhere, it may be any.
+                // Takes the function's value at a point where both operands have these values. Without such a
+                // point any value is correct.
                 let at = (0..1 << self.variables)
                     .find(|at| (0..2).all(|operand| (tables[operand] >> at & 1 == 1) == values[operand]));
                 at.is_some_and(|at: u32| function >> at & 1 == 1)
@@ -272,7 +277,7 @@ impl Functions {
         places
     }
 
-    /// The wanted function of this table as a node of the circuit in which these are the places of the nodes.
+    /// The node for the wanted function of this table. `places` is the result of [`Functions::build`].
     pub(super) fn place(&self, builder: &mut Builder, places: &[usize], table: u32) -> usize {
         let function = self.normal(table);
         let complement = function != table & self.mask;
@@ -281,7 +286,7 @@ impl Functions {
     }
 }
 
-/// A function's bit of the filter.
+/// The position of a function in the filter.
 const fn place(function: u32) -> (usize, u32) {
     let hash = function.wrapping_mul(0x9e37_79b1) >> (32 - FILTER_BITS);
     ((hash / 64) as usize, hash % 64)

@@ -1,30 +1,31 @@
-//! Circuits as graphs: gates of up to three inputs in the order in which they are computed.
+//! Circuits as graphs: gates of up to three inputs in order of computation.
 //!
-//! Nodes are numbered: the inputs first, then the gates; a gate reads only nodes before it. A gate is any
-//! function of its inputs, so a complement is part of whatever reads it and a gate of its own only where it
-//! is an output and the gate itself another. What a word's CPU makes of it may be more: SSE2 has no complement.
-//! A word may also be a lane of 32 bits, which is rotated, shifted and added; such operations are nodes like gates. Two words are one
-//! node where a number has 64 bits: only what computes with such numbers reads it.
-//! Holds: no gate ignores an input, no two gates are equal, and every gate reaches an output.
+//! Nodes are numbered: the inputs first, then the gates. A gate reads only earlier nodes. It can be any
+//! Boolean function of its inputs, so complements are absorbed by the gates that read them. A complement is a
+//! gate only if it is an output and the complemented gate is another output. A CPU may need more
+//! instructions: SSE2 has no complement. A word may also be a 32-bit lane, which is rotated, shifted and
+//! added; these operations are nodes too. A 64-bit number is one node for two words. Only operations on
+//! 64-bit numbers read it.
+//! Invariants: no gate ignores an input, no two gates are equal, and every gate reaches an output.
 
 use std::collections::HashMap;
 
 pub use super::operation::Operation;
 
-/// Most inputs of a gate, as in `vpternlog` and `lop3`.
+/// The greatest number of inputs of a gate, as in `vpternlog` and `lop3`.
 pub const GATE_INPUTS: usize = 3;
 
-/// A gate, or an operation on lanes of 32 bits.
+/// A gate, or an operation on 32-bit lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
-    /// The nodes that it reads; in ascending order where it is a function of bits.
+    /// The nodes that it reads, in ascending order if it is a Boolean function.
     pub inputs: Vec<usize>,
-    /// What it makes of them.
+    /// The operation on them.
     pub operation: Operation,
 }
 
 impl Gate {
-    /// As a function of bits, if it is one.
+    /// The gate as a Boolean function, if it is one.
     pub(super) fn function(&self) -> Option<Function> {
         match self.operation {
             Operation::Table(table) => {
@@ -37,14 +38,14 @@ impl Gate {
     /// The node whose complement this is, if it is one.
     fn complemented(&self) -> Option<usize> {
         match (&self.operation, &self.inputs[..]) {
-            // Of two nodes, this would be the table of NOR.
+            // The check for one input matters: with two inputs, this table would be NOR.
             (Operation::Table(0b01), &[node]) => Some(node),
             _ => None,
         }
     }
 }
 
-/// A function of a few nodes, on the way to becoming a gate.
+/// A function of a few nodes, before it becomes a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Function {
     /// Up to five nodes, in ascending order.
@@ -54,7 +55,7 @@ pub(super) struct Function {
 }
 
 impl Function {
-    /// The function of these nodes whose value is told from the values of the nodes.
+    /// The function of these nodes that `value` computes from their values.
     pub(super) fn new(mut inputs: Vec<usize>, value: impl Fn(&dyn Fn(usize) -> bool) -> bool) -> Self {
         inputs.sort_unstable();
         inputs.dedup();
@@ -72,7 +73,7 @@ impl Function {
         Self { inputs, table }.reduced()
     }
 
-    /// Without the nodes that make no difference.
+    /// Removes the nodes on which the function does not depend.
     fn reduced(mut self) -> Self {
         let mut at = 0;
         while at < self.inputs.len() {
@@ -92,40 +93,40 @@ impl Function {
         self
     }
 
-    /// The node that this is, if it is one unchanged.
+    /// The node that this function is equal to, if it is the identity.
     pub(super) fn identity(&self) -> Option<usize> {
         (self.inputs.len() == 1 && self.table == 0b10).then(|| self.inputs[0])
     }
 
-    /// One where this is zero.
+    /// The complement of this function.
     fn complement(mut self) -> Self {
         self.table ^= (1 << (1 << self.inputs.len())) - 1;
         self
     }
 
-    /// The function of up to three nodes as a gate.
+    /// Converts a function of up to three nodes to a gate.
     fn into_gate(self) -> Gate {
         Gate { inputs: self.inputs, operation: Operation::Table(self.table as u8) }
     }
 
-    /// The same as a function of the complement of one of its nodes.
+    /// The function that gives the same result if one of its nodes is replaced by its complement.
     fn of_complement(&self, node: usize) -> Self {
         Self::new(self.inputs.clone(), |bit| self.value(&|input| bit(input) != (input == node)))
     }
 
-    /// Its value where its nodes have these values.
+    /// The function's value for these values of its nodes.
     pub(super) fn value(&self, bit: &dyn Fn(usize) -> bool) -> bool {
         let index = self.inputs.iter().fold(0, |index, &input| 2 * index + usize::from(bit(input)));
         self.table >> index & 1 == 1
     }
 }
 
-/// What does not fit a number of registers, under the best choice of what to evict (Belady).
+/// Spills for a given number of registers, with the optimal choice of evictions (Belady).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spills {
-    /// Values written to memory to be read again. Inputs are there already.
+    /// Values written to memory because they are read again. Inputs are in memory already.
     pub stores: usize,
-    /// Values read from memory once more.
+    /// Values read from memory again.
     pub reloads: usize,
 }
 
@@ -135,17 +136,17 @@ pub struct Graph {
     inputs: usize,
     gates: Vec<Gate>,
     outputs: Vec<usize>,
-    /// What is looked up in, by number.
+    /// The look-up tables, by number.
     tables: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// Number of inputs: nodes 0 to this.
+    /// The number of inputs. They are the first nodes, from 0.
     pub const fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// The gates; the first is the node after the last input.
+    /// The gates. The first gate is the node after the last input.
     pub fn gates(&self) -> &[Gate] {
         &self.gates
     }
@@ -155,17 +156,17 @@ impl Graph {
         &self.outputs
     }
 
-    /// The tables that are looked up in, by number.
+    /// The look-up tables, by number.
     pub fn tables(&self) -> &[Vec<u32>] {
         &self.tables
     }
 
-    /// The gate of a node, or none for an input.
+    /// The gate of a node, or `None` for an input.
     pub fn gate(&self, node: usize) -> Option<&Gate> {
         node.checked_sub(self.inputs).map(|at| &self.gates[at])
     }
 
-    /// Gates on the longest way from an input to an output.
+    /// The number of gates on the longest path from an input to an output.
     pub fn depth(&self) -> usize {
         let mut depths = vec![0; self.inputs];
         for gate in &self.gates {
@@ -175,8 +176,8 @@ impl Graph {
         self.outputs.iter().map(|&output| depths[output]).max().unwrap_or(0)
     }
 
-    /// Registers for this order of the gates: the most values alive at a time, with all inputs there at the
-    /// start, all outputs at the end, and a result in the place of an operand that dies.
+    /// The number of registers for this order of the gates: the maximum of live values. All inputs are live
+    /// at the start and all outputs at the end. A result may replace an operand after its last use.
     pub fn live(&self) -> usize {
         let last = self.last_uses();
         let mut alive = last[..self.inputs].iter().filter(|last| last.is_some()).count();
@@ -189,7 +190,7 @@ impl Graph {
         most
     }
 
-    /// For each node the gate that reads it last, or the number of gates for an output.
+    /// For each node, the gate that reads it last, or the number of gates for an output.
     fn last_uses(&self) -> Vec<Option<usize>> {
         let mut last = vec![None; self.inputs + self.gates.len()];
         for (at, gate) in self.gates.iter().enumerate() {
@@ -203,9 +204,9 @@ impl Graph {
         last
     }
 
-    /// What a machine of so many registers spills, in this order of the gates.
+    /// The spills on a machine with this many registers, for this order of the gates.
     ///
-    /// At least four registers are taken to be there: three operands, and a result.
+    /// The machine has at least four registers: three operands and a result.
     pub fn spills(&self, registers: usize) -> Spills {
         let mut machine = Registers {
             graph: self,
@@ -227,8 +228,8 @@ impl Graph {
         self.gates[from..].iter().position(reads).map_or(self.gates.len(), |at| from + at)
     }
 
-    /// The same gates in an order that keeps fewer values alive, or this one where that finds none: next is
-    /// always a gate that ends most values, and of those the first.
+    /// Reorders the gates greedily to reduce the number of live values. The next gate is always the one that
+    /// ends most lifetimes, the first among equals. Returns the present order if the new one is no better.
     #[must_use]
     pub fn scheduled(&self) -> Self {
         let order = self.greedy_order();
@@ -248,7 +249,7 @@ impl Graph {
             let inputs = |place: usize| self.gates[waiting[place] - self.inputs].inputs.iter();
             let ready = |place: &usize| inputs(*place).all(|&input| made[input]);
             let ends = |place: &usize| inputs(*place).filter(|&&input| uses[input] == 1).count();
-            // A gate reads only what stands before it, so the first that waits is ready.
+            // A gate reads only earlier nodes, so the first waiting gate is ready.
             let next = (0..waiting.len()).rev().filter(ready).max_by_key(ends).unwrap_or(0);
             let node = waiting.remove(next);
             made[node] = true;
@@ -260,7 +261,7 @@ impl Graph {
         order
     }
 
-    /// A circuit of these nodes, each as the function that is given or as it is here, with the same outputs.
+    /// A circuit of these nodes with the same outputs. Each node is the given function, or its present gate.
     pub(super) fn chosen(&self, nodes: impl Iterator<Item = (usize, Option<Function>)>) -> Self {
         let mut builder = Builder { tables: self.tables.clone(), ..Builder::new(self.inputs) };
         let mut place: HashMap<usize, usize> = (0..self.inputs).map(|node| (node, node)).collect();
@@ -278,7 +279,8 @@ impl Graph {
         builder.finish(self.outputs.iter().map(|output| place[output]).collect())
     }
 
-    /// The outputs for these inputs: 32 lanes of one bit, or one of 32. Words that are given when it runs are zeros.
+    /// The outputs for these inputs. A word is 32 one-bit lanes or one 32-bit lane. Words given at run time
+    /// count as zeros.
     ///
     /// # Panics
     /// If there are fewer inputs than the circuit has.
@@ -347,7 +349,8 @@ impl Registers<'_> {
         self.held.push(node);
     }
 
-    /// Drops what no gate from `from` on reads, and if that is not enough what is read last, but for `needed`.
+    /// Frees a register. Drops values that no gate from `from` on reads. If that is not enough, evicts the
+    /// value outside `needed` with the latest next use.
     fn make_room(&mut self, from: usize, needed: &[usize]) {
         self.held.retain(|&node| self.graph.next_use(node, from) < self.graph.gates.len());
         if self.held.len() < self.count {
@@ -362,8 +365,8 @@ impl Registers<'_> {
     }
 }
 
-/// A graph that grows: equal gates are one, constants are folded, and a gate that together with one that it
-/// reads is a function of fewer nodes becomes that function.
+/// A graph under construction. It merges equal gates and folds constants. If a gate and one that it reads are
+/// together a function of fewer nodes, it replaces the gate by this function.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     inputs: usize,
@@ -377,7 +380,7 @@ impl Builder {
         Self { inputs, ..Self::default() }
     }
 
-    /// The number of a table.
+    /// The number of a table; equal tables share one.
     pub(super) fn table(&mut self, table: &[u32]) -> u32 {
         let known = self.tables.iter().position(|known| known == table);
         let number = known.unwrap_or_else(|| {
@@ -387,7 +390,7 @@ impl Builder {
         number as u32
     }
 
-    /// The node of a function of up to three nodes.
+    /// The node for a function of up to three nodes.
     pub(super) fn add(&mut self, mut function: Function) -> usize {
         while let Some(simpler) = function.inputs.iter().find_map(|&input| self.absorbed(&function, input)) {
             function = simpler;
@@ -395,7 +398,8 @@ impl Builder {
         if let Some(node) = function.identity() {
             return node;
         }
-        // Of a function and its complement one is a gate, the other that gate's complement.
+        // For a function and its complement, one is stored as a gate and the other as the complement of this
+        // gate.
         if function.table & 1 == 0 || function.inputs.len() == 1 {
             return self.gate(function.into_gate());
         }
@@ -403,7 +407,7 @@ impl Builder {
         self.gate(Function { inputs: vec![complement], table: 0b01 }.into_gate())
     }
 
-    /// The node of this very gate, or the one that it is the same as.
+    /// The node for exactly this gate, or an equal existing node.
     pub(super) fn gate(&mut self, gate: Gate) -> usize {
         if let Some(same) = self.unpaired(&gate) {
             return same;
@@ -414,7 +418,7 @@ impl Builder {
         })
     }
 
-    /// What a half of a pair is, or a pair of both halves.
+    /// Simplifies a half of a pair, and a pair of both halves of one number.
     fn unpaired(&self, gate: &Gate) -> Option<usize> {
         let part = |at: usize| self.gate_of(gate.inputs[at]);
         let pair =
@@ -431,7 +435,7 @@ impl Builder {
         }
     }
 
-    /// The function without the gate at `node`, where that is simpler.
+    /// The function with the gate at `node` inlined, if the result is simpler.
     fn absorbed(&self, function: &Function, node: usize) -> Option<Function> {
         let inner = self.gate_of(node)?.function()?;
         let others = function.inputs.iter().filter(|&&input| input != node);
@@ -443,7 +447,7 @@ impl Builder {
         (complement || whole.inputs.len() < function.inputs.len()).then_some(whole)
     }
 
-    /// Where an output is the complement of a gate that is no output, puts the complement in the gate's place.
+    /// If an output is the complement of a gate that is not an output, replaces the gate by its complement.
     fn absorb_complements(&mut self, outputs: &mut [usize]) {
         for at in 0..outputs.len() {
             let output = outputs[at];
@@ -471,7 +475,7 @@ impl Builder {
         node.checked_sub(self.inputs).map(|at| &self.gates[at])
     }
 
-    /// The circuit with these outputs, without what none of them needs.
+    /// The circuit with these outputs, without unused gates.
     pub(super) fn finish(mut self, mut outputs: Vec<usize>) -> Graph {
         self.absorb_complements(&mut outputs);
         let mut needed = vec![false; self.inputs + self.gates.len()];

@@ -1,14 +1,17 @@
-//! Circuits for S-boxes that are inversion between two affine maps: AES's circuit between other linear layers.
+//! Circuits for S-boxes with structure: AES's circuit for inversion between other linear layers.
 //!
-//! The inversion of [`aes_sbox`] takes 22 linear forms of a byte and gives 18 products, whose sums are the inverse. An affine map
-//! before it changes the forms, one behind it the sums; constants are complements, which gates absorb.
-//! Because (c·x^(2ⁱ))⁻¹ = c⁻¹·(x⁻¹)^(2ⁱ), one S-box has 255 · 8 pairs of maps, and as many of linear layers. The pair of fewest
-//! additions is searched for: each gets one program for each layer, and the best get more and more.
-//! 200 random S-boxes of this kind took 107 to 111 gates, 109.6 on average, of which 62 are the inversion.
+//! The inversion of [`aes_sbox`] takes 22 linear forms of a byte and returns 18 products; sums of the
+//! products are the inverse. An affine map before the inversion changes the forms, and one after it changes
+//! the sums. Constants are complements, which gates absorb. Because (c·x^(2ⁱ))⁻¹ = c⁻¹·(x⁻¹)^(2ⁱ), one S-box
+//! has 255 · 8 pairs of maps, each with its own linear layers. The search for the pair with the fewest XORs
+//! starts with one program per layer of every pair. In each round it keeps the best pairs and tries more
+//! programs for them. 200 random S-boxes with structure took 107 to 111 gates, 109.6 on average, of which 62
+//! are the inversion.
 //!
-//! Source: the inversion is Boyar and Peralta's (see [`aes_sbox`]), the pairs are the self-equivalences of Biryukov et al. (see
-//! [`affine`](super::affine)), the search for layers is that of [`linear`](linear::program).
-//! Holds: nothing here is checked; [`synthesize`](super::synthesize) compares with the table.
+//! Source: the inversion is Boyar and Peralta's (see [`aes_sbox`]), the pairs are the self-equivalences of
+//! Biryukov et al. (see [`affine`](super::affine)), the search for layers is that of
+//! [`linear`](linear::program).
+//! Invariant: nothing here is checked; [`synthesize`](super::synthesize) compares the circuit with the table.
 
 use std::collections::HashMap;
 
@@ -21,10 +24,10 @@ use super::map::XorShift;
 use super::trace::{Sym, Width, trace};
 use crate::word::each;
 
-/// Pairs of maps that go on to the next round, and the programs made for each layer of them there.
+/// For each round, the number of pairs kept and the programs tried for each of their layers.
 const ROUNDS: [(usize, usize); 4] = [(256, 8), (64, 32), (16, 128), (4, 512)];
 
-/// A circuit for an S-box of this structure.
+/// A circuit for an S-box with this structure.
 pub(super) fn circuit(structure: &Inversion, width: Width) -> Graph {
     let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
     let mut all: Vec<_> = equivalents(structure).map(|one| Layers::new(one, &mut random)).collect();
@@ -39,12 +42,12 @@ pub(super) fn circuit(structure: &Inversion, width: Width) -> Graph {
     best.map(|layers| trace(width, |x| layers.apply(x))).unwrap_or_default()
 }
 
-/// The structures of the same S-box.
+/// All structures of the same S-box.
 fn equivalents(of: &Inversion) -> impl Iterator<Item = Inversion> {
     let power = |x: u8, doublings: usize| (0..doublings).fold(x, |x, _| multiply(x, x));
     (0..8).flat_map(move |doublings| {
         (1..=255).map(move |factor| {
-            // x → c·x^(2ⁱ), and what undoes y → c⁻¹·y^(2ⁱ).
+            // x → c·x^(2ⁱ), and the inverse of y → c⁻¹·y^(2ⁱ).
             let before = |x| multiply(factor, power(x, doublings));
             let behind = |y| power(multiply(factor, y), 8 - doublings);
             let input = Affine { matrix: of.input.matrix.map(before), constant: before(of.input.constant) };
@@ -61,21 +64,21 @@ const fn linear(map: &Affine, x: u8) -> u8 {
 
 /// The linear layers for one pair of maps.
 struct Layers {
-    /// What the inversion takes: sums of the input's bits, and whether they are complemented.
+    /// The inputs of the inversion: XORs of input bits, and whether each is complemented.
     forms: [(u8, bool); FORMS],
-    /// For each product which bits of the output it is added to.
+    /// For each product, the output bits to which it is added.
     products: [u8; PRODUCTS],
-    /// Programs for both; that for the products is transposed.
+    /// Programs for both layers. The one for the products is transposed.
     before: Program,
     behind: Program,
-    /// Added to the output.
+    /// The constant added to the output.
     constant: u8,
 }
 
 impl Layers {
     fn new(structure: Inversion, random: &mut XorShift) -> Self {
         let Inversion { input, output } = structure;
-        // The layers of AES, by sending single bits through them.
+        // Determines AES's layers by applying them to single bits.
         let forms = aes_sbox::forward_input::<u64>(each!(bit < 8 => 1 << bit)).map(|form| {
             let form = form as u8;
             let odd = |x: u8| (x & form).count_ones() % 2;
@@ -99,12 +102,12 @@ impl Layers {
         self.forms.map(|(sum, _)| sum)
     }
 
-    /// Steps of both programs: as many additions but for a constant.
+    /// The steps of both programs. The number of XORs is this plus a constant.
     fn additions(&self) -> usize {
         self.before.len() + self.behind.len()
     }
 
-    /// Replaces either program by another that is shorter, if one more try finds it.
+    /// Tries one more program for each layer, and keeps it if it is shorter.
     fn improve(&mut self, random: &mut XorShift) {
         let shorter = |targets: &[u8], program: &mut Program, random: &mut XorShift| {
             let found =

@@ -1,21 +1,22 @@
-//! Sums of eight bits in few additions.
+//! Computes several sums of eight bits in few XORs.
 //!
-//! A sum is a byte: which of the bits it adds. A program starts from the eight single bits, and each step adds two
-//! sums that are there. The same program read backwards, with every step's target added to both its operands,
-//! computes the transposed map: from as many bits as there are targets, eight sums, by (targets − 8) additions more.
+//! A sum is a byte with a bit set for each term. A program starts from the eight single bits, and each step
+//! adds two existing sums. The same program read backwards, with every step's target added to both operands,
+//! computes the transposed map. It computes eight sums from one bit per target, in (targets − 8) more XORs.
 //!
-//! Source: Boyar and Peralta, "A new combinational logic minimization technique with applications to cryptology" (SEA
-//! 2010). For each byte the least number of available sums that add to it is known; a step makes a target that takes two,
-//! and else the sum after which all targets together take fewest, of equals the one after which they differ most, and at
-//! random of those. Bytes are few: adding the sum s to those there makes a distance d(t) the smaller of d(t) and d(t ⊕ s) + 1,
-//! because no sum is needed twice. So a choice takes 256 of them for each target.
+//! Source: Boyar and Peralta, "A new combinational logic minimization technique with applications to
+//! cryptology" (SEA 2010). The distance of a byte is the least number of existing sums that add to it. If a
+//! target has distance 2, the next step makes it. Otherwise the step makes the sum that minimises the
+//! targets' total distance. Ties go to the greatest sum of squared distances, then to a random choice. There
+//! are only 256 bytes, so distances are a table. After a new sum s, d(t) is the smaller of d(t) and d(t ⊕ s)
+//! + 1, because no sum is needed twice. One choice therefore evaluates at most 256 sums for each target.
 
 use super::map::XorShift;
 
-/// The two sums that each step adds.
+/// The two operands of each step.
 pub(super) type Program = Vec<(u8, u8)>;
 
-/// A program for these targets, none of them 0; nothing if it would take more steps than the limit.
+/// A program for these targets, none of them 0, or `None` if it would take more than `limit` steps.
 pub(super) fn program(targets: &[u8], limit: usize, random: &mut XorShift) -> Option<Program> {
     let mut steps = Steps::new();
     let mut left = targets.to_vec();
@@ -37,9 +38,9 @@ pub(super) fn program(targets: &[u8], limit: usize, random: &mut XorShift) -> Op
 
 struct Steps {
     program: Program,
-    /// The sums that are there.
+    /// The existing sums.
     sums: Vec<u8>,
-    /// For each byte how many of them add to it.
+    /// The distance of each byte.
     distance: [u8; 256],
 }
 
@@ -71,7 +72,7 @@ impl Steps {
         near.min_by_key(|&sum| (value(sum), random.next())).unwrap_or(1)
     }
 
-    /// Makes a sum that is near.
+    /// Makes a sum of distance 2.
     fn add(&mut self, sum: u8) {
         let operand =
             self.sums.iter().copied().find(|&operand| self.distance[usize::from(operand ^ sum)] == 1);

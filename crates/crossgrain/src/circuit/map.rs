@@ -1,22 +1,24 @@
-//! Technology mapping: a circuit in as few gates of three inputs as are found.
+//! Technology mapping: covers a circuit with few three-input gates.
 //!
-//! Every node is given all its 3-feasible cuts: sets of up to three nodes that it is a function of (Cong and
-//! Ding, "FlowMap", 1994). A cover chooses a cut for each node that the outputs or other chosen cuts need; gates
-//! may be computed within several cuts. Operations on lanes stay as they are, between the gates. The first cover follows the area flow (Manohararajah, Brown and
-//! Vranesic, "Heuristics for area minimization in LUT-based FPGA technology mapping", 2006), and simulated
-//! annealing with a fixed seed goes on from there: the same circuit always gives the same cover.
+//! For every node, all 3-feasible cuts are enumerated: sets of up to three nodes that determine it (Cong and
+//! Ding, "FlowMap", 1994). A cover chooses one cut for each node that an output or another chosen cut needs.
+//! Several cuts may contain the same gate. Operations on lanes remain between the gates. The first cover
+//! minimises area flow (Manohararajah, Brown and Vranesic, "Heuristics for area minimization in LUT-based
+//! FPGA technology mapping", 2006). Simulated annealing then improves it, with a fixed seed, so the same
+//! circuit always gives the same cover.
 
 use std::collections::HashSet;
 
 use super::graph::{Function, GATE_INPUTS, Graph};
 
-/// Changes tried. The AES S-box has about a hundred nodes of ten cuts each.
+/// Steps of annealing. The AES S-box has about a hundred nodes of ten cuts each.
 const TRIES: u32 = 400_000;
 
-/// Chance, in 2⁻³², that a cover of one more gate is kept at the start; it sinks evenly to none.
+/// The initial probability, in units of 2⁻³², of keeping a cover with one more gate. It decreases linearly to
+/// 0.
 const WORSE: u64 = (1 << 32) / 20;
 
-/// The smallest cover found by gates of three inputs; the circuit as it is where that is no larger.
+/// The smallest cover found with three-input gates, or the circuit unchanged if that is not larger.
 pub fn map(graph: &Graph) -> Graph {
     let cover = Cover::new(graph).annealed();
     let needed = (graph.inputs()..cover.readers.len()).filter(|&node| cover.readers[node] > 0);
@@ -24,7 +26,7 @@ pub fn map(graph: &Graph) -> Graph {
     if mapped.gates().len() < graph.gates().len() { mapped } else { graph.clone() }
 }
 
-/// For each node the cuts to choose from; inputs and operations on lanes have none.
+/// The cuts of each node. Inputs and operations on lanes have none.
 fn cuts(graph: &Graph) -> Vec<Vec<Function>> {
     let mut cuts: Vec<Vec<Function>> = vec![Vec::new(); graph.inputs()];
     for gate in graph.gates() {
@@ -34,7 +36,7 @@ fn cuts(graph: &Graph) -> Vec<Vec<Function>> {
     cuts
 }
 
-/// A gate's cuts, from all ways to replace its inputs by cuts of theirs; the gate itself comes first.
+/// A gate's cuts: all combinations of its inputs with their cuts. The gate itself comes first.
 fn cuts_of(whole: Function, cuts: &[Vec<Function>]) -> Vec<Function> {
     let mut known: HashSet<_> = [whole.clone()].into();
     let mut found = vec![whole.clone()];
@@ -51,7 +53,7 @@ fn cuts_of(whole: Function, cuts: &[Vec<Function>]) -> Vec<Function> {
     found
 }
 
-/// The lowest digit of `way`, which is taken off: 0 leaves a node as it is, i replaces it by its cut i − 1.
+/// Removes the lowest digit of `way`. Digit 0 keeps the node, and digit i replaces it by its cut i − 1.
 fn replacement<'a>(node: usize, cuts: &'a [Vec<Function>], way: &mut usize) -> Option<&'a Function> {
     let base = cuts[node].len() + 1;
     let digit = *way % base;
@@ -59,7 +61,7 @@ fn replacement<'a>(node: usize, cuts: &'a [Vec<Function>], way: &mut usize) -> O
     digit.checked_sub(1).map(|at| &cuts[node][at])
 }
 
-/// A function with cuts in the place of its nodes, if it is of few enough nodes then.
+/// A function with nodes replaced by their cuts, if the result depends on at most three nodes.
 fn with_cuts(function: &Function, replaced: &[(usize, Option<&Function>)]) -> Option<Function> {
     let mut leaves = Vec::new();
     for (node, cut) in replaced {
@@ -80,11 +82,12 @@ fn with_cuts(function: &Function, replaced: &[(usize, Option<&Function>)]) -> Op
 struct Cover<'graph> {
     graph: &'graph Graph,
     cuts: Vec<Vec<Function>>,
-    /// For each node, which of its cuts.
+    /// The index of the chosen cut of each node.
     chosen: Vec<usize>,
-    /// For each node, how many outputs and chosen cuts of needed nodes read it; none: it is not needed.
+    /// For each node, the number of outputs and of chosen cuts of needed nodes that read it. A node with 0 is
+    /// not needed.
     readers: Vec<usize>,
-    /// Gates among the nodes that are needed.
+    /// The number of needed gates.
     count: usize,
 }
 
@@ -103,13 +106,13 @@ impl<'graph> Cover<'graph> {
         self.cuts[node].get(self.chosen[node])
     }
 
-    /// What a node reads.
+    /// The nodes that a node reads.
     fn inputs(&self, node: usize) -> &[usize] {
         let gate = || self.graph.gate(node).map_or(&[][..], |gate| &gate.inputs);
         self.function(node).map_or_else(gate, |function| &function.inputs)
     }
 
-    /// One more reads this node: if it is the first, the node reads its own.
+    /// Adds a reader to a node. With the first reader, the node starts to read its own inputs.
     fn read(&mut self, node: usize) {
         self.readers[node] += 1;
         if self.readers[node] == 1 && node >= self.graph.inputs() {
@@ -118,7 +121,7 @@ impl<'graph> Cover<'graph> {
         }
     }
 
-    /// One less does.
+    /// Removes a reader.
     fn release(&mut self, node: usize) {
         self.readers[node] -= 1;
         if self.readers[node] == 0 && node >= self.graph.inputs() {
@@ -145,7 +148,7 @@ impl<'graph> Cover<'graph> {
         }
     }
 
-    /// Changes one cut at a time, and gives back the smallest cover seen.
+    /// Changes one cut at a time, and returns the smallest cover seen.
     fn annealed(mut self) -> Self {
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
         let several: Vec<_> = (0..self.cuts.len()).filter(|&node| self.cuts[node].len() > 1).collect();
@@ -170,7 +173,7 @@ impl<'graph> Cover<'graph> {
     }
 }
 
-/// The cut of each node whose gates, shared evenly among their readers, are fewest.
+/// For each node, the cut with the least area flow: gates, each divided by the number of its readers.
 fn by_area_flow(graph: &Graph, cuts: &[Vec<Function>]) -> Vec<usize> {
     let mut readers = vec![0_f64; cuts.len()];
     for &node in graph.gates().iter().flat_map(|gate| &gate.inputs).chain(graph.outputs()) {
@@ -188,7 +191,7 @@ fn by_area_flow(graph: &Graph, cuts: &[Vec<Function>]) -> Vec<usize> {
     chosen
 }
 
-/// Marsaglia, "Xorshift RNGs" (2003): the same numbers each time.
+/// A random generator with a fixed seed (Marsaglia, "Xorshift RNGs", 2003), so results are reproducible.
 pub(super) struct XorShift(pub(super) u64);
 
 impl XorShift {

@@ -1,8 +1,8 @@
-//! Gates: the S-boxes and linear layers of the ciphers, written once over [`Word`](crate::word::Word).
+//! Gate circuits of the S-boxes and linear layers, written once over [`Word`](crate::word::Word).
 //!
-//! [`affine`] finds the structure of S-boxes. A byte is eight words, least significant bit first; each lane of the words is another byte.
-//! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, [`emit`] writes it
-//! for a GPU, and [`netlist`] for hardware.
+//! A byte is eight words, least significant bit first; each lane of the words holds another byte. [`affine`]
+//! finds the structure of S-boxes. [`trace`] records a circuit as a [`graph`], and [`map`] covers the graph
+//! with three-input gates. [`emit`] prints it for a GPU, and [`netlist`] for hardware.
 
 pub mod aes_linear;
 pub mod aes_sbox;

@@ -1,4 +1,4 @@
-//! The circuits that have names, each as a graph traced from the one text of its gates.
+//! The named circuits, each as a graph traced from the generic source of its gates.
 
 use super::graph::Graph;
 use super::trace::{Sym, Width, trace};
@@ -8,9 +8,9 @@ use crate::word::each;
 /// A circuit of the library.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// Its name: lower case and dashes.
+    /// Its name: lower case with dashes.
     pub name: &'static str,
-    /// What it computes, and how its inputs lie.
+    /// Its function and the order of its inputs.
     pub computes: &'static str,
     record: fn(Width) -> Graph,
 }
@@ -37,7 +37,7 @@ macro_rules! serpent {
     };
 }
 
-/// All circuits with names.
+/// All named circuits.
 pub const ALL: [Named; 21] = [
     Named {
         name: "aes-sbox",
@@ -87,7 +87,7 @@ pub fn find(name: &str) -> Option<Named> {
     ALL.into_iter().find(|circuit| circuit.name == name)
 }
 
-/// The complements that [`aes_sbox`] leaves to its caller.
+/// Adds the constant that [`aes_sbox`] omits.
 pub(crate) fn add_constant(x: Bits<Sym>) -> Bits<Sym> {
     each!(bit < 8 => if aes_sbox::CONSTANT >> bit & 1 == 1 { !x[bit] } else { x[bit] })
 }

@@ -1,16 +1,17 @@
-//! A graph as a netlist for hardware: a Verilog module, or a model in BLIF (Berkeley's logic interchange format).
+//! Prints a graph as a hardware netlist: a Verilog module, or a model in BLIF (Berkeley Logic Interchange
+//! Format).
 //!
-//! Inputs are bits `x[0]`, `x[1]`, … and outputs `y[0]`, `y[1]`, …, in the order of the graph; in BLIF `x0` and `y0`. A gate is an
-//! `assign` in Verilog, and in BLIF the rows of its table that are 1.
-//! Holds: graphs of bits alone; what has operations on lanes of 32 bits is no netlist.
+//! Inputs are the bits `x[0]`, `x[1]`, … and outputs `y[0]`, `y[1]`, …, in the order of the graph; in BLIF
+//! they are `x0` and `y0`. A gate is a wire with an expression in Verilog, and in BLIF the rows of its table
+//! that are 1. Only graphs of Boolean gates have a netlist; operations on 32-bit lanes do not.
 
 use super::emit::expression;
 use super::graph::{Gate, Graph, Operation};
 
-/// A language of netlists.
+/// A netlist language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Verilog, as of 2001.
+    /// Verilog 2001.
     Verilog,
     /// BLIF.
     Blif,
@@ -33,7 +34,7 @@ pub fn netlist(graph: &Graph, name: &str, format: Format) -> Option<String> {
     })
 }
 
-/// A name for the whole: `table` is a word of Verilog.
+/// The module's name. `table` is a keyword of Verilog.
 fn model(name: &str) -> String {
     if name == "table" { "of_table".to_owned() } else { name.replace('-', "_") }
 }

@@ -1,56 +1,56 @@
-//! What a gate computes: a function of bits, or something of lanes of 32 bits.
+//! The operation of a gate: a Boolean function, or an operation on 32-bit lanes.
 //!
-//! Lanes are words; two of them are one number of 64 bits where an operation says so.
+//! Some operations take two lanes as one 64-bit number.
 
 use crate::word::{Arithmetic, Lanes as _, U64};
 
-/// What a gate computes.
+/// The operation of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// The function of up to three bits with these values: bit Σ 2ʲ·xⱼ, where the last input is x₀ and the
-    /// first the highest.
+    /// A Boolean function of up to three bits. Bit Σ 2ʲ·xⱼ of the table is its value; the last input is x₀,
+    /// and the first input has the highest weight.
     Table(u8),
     /// This value in every lane.
     Constant(u32),
-    /// A word in every lane that is given when the circuit runs: the one of this number.
+    /// A word supplied at run time, by number, in every lane.
     Given(u32),
-    /// Lanes shifted towards their high end.
+    /// Shifts lanes left.
     ShiftLeft(u32),
-    /// Lanes shifted towards their low end.
+    /// Shifts lanes right.
     ShiftRight(u32),
-    /// Lanes rotated towards their high end.
+    /// Rotates lanes left.
     RotateLeft(u32),
     /// The sum of two lanes, modulo 2³².
     Add,
     /// The product of two lanes, modulo 2³².
     Multiply,
-    /// Bytes of two lanes, a nibble for each, the lowest byte's nibble lowest: 0 to 3 is a byte of the first lane, 4 to 7 one of
-    /// the second.
+    /// Selects bytes of two lanes, by one nibble per byte, lowest first. 0 to 3 is a byte of the first lane,
+    /// 4 to 7 a byte of the second.
     Bytes(u16),
     /// The upper 32 bits of the product of two lanes.
     MultiplyHigh,
-    /// The first lane shifted towards its high end by the low five bits of the second.
+    /// The first lane shifted left by the low five bits of the second.
     ShiftLeftBy,
-    /// The first lane shifted towards its low end by the low five bits of the second.
+    /// The first lane shifted right by the low five bits of the second.
     ShiftRightBy,
-    /// How many zeros are above a lane's highest one.
+    /// The number of leading zeros of a lane.
     LeadingZeros,
-    /// The entry of the table of this number that a lane says, which is within it.
+    /// The entry at index `lane` of the table with this number. The index must be within the table.
     LookUp(u32),
-    /// What is computed of lanes as `f32`.
+    /// Arithmetic on lanes as `f32`.
     Single(Arithmetic),
-    /// Two lanes as one number of 64 bits, the low one first.
+    /// Two lanes as one 64-bit number, the low lane first.
     Pair,
-    /// The lower lane of such a number.
+    /// The low lane of a 64-bit number.
     Low,
-    /// The upper lane of such a number.
+    /// The high lane of a 64-bit number.
     High,
-    /// What is computed of such numbers as `f64`: another, or of a comparison a lane.
+    /// Arithmetic on 64-bit numbers as `f64`. The result is a 64-bit number, or a lane for comparisons.
     Double(Arithmetic),
 }
 
 impl Operation {
-    /// The result for these operands; of a pair it is both lanes.
+    /// The result for these operands. A pair's result contains both lanes.
     pub(super) fn evaluate(self, operands: &[u64]) -> u64 {
         let words: Vec<_> = operands.iter().map(|&word| word as u32).collect();
         let pair = |at: usize| U64::filled(0, operands.get(at).copied().unwrap_or(0));
@@ -64,7 +64,7 @@ impl Operation {
         }
     }
 
-    /// The same of lanes alone.
+    /// The result of an operation that takes only lanes.
     fn evaluate_lanes(self, operands: &[u32]) -> u32 {
         let [first, second] = [0, 1].map(|at| operands.get(at).copied().unwrap_or(0));
         match self {

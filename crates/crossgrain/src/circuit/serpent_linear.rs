@@ -1,24 +1,26 @@
-//! Serpent's linear transformation on bits, where they lie.
+//! Serpent's linear transformation on bit slices, without moving bits for rotations.
 //!
-//! A state is 128 words: bit j of word i has place 32·i + j as its own. Rotations move nothing. It is known where each word's bit 0 lies ([`Places`]), so
-//! that the transformation is four sums a bit.
-//! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998), §3. Holds: 32 transformations bring every bit back
-//! to its own place.
+//! A state is 128 words. The home position of bit j of word i is 32·i + j. Rotations only change the recorded
+//! position of each word's bit 0 ([`Places`]). The transformation is then four XORs per bit position.
+//! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998),
+//! §3.
+//! Invariant: 32 transformations return every bit to its home position.
 
 use crate::word::{Word, each};
 
-/// Where the bits of a state lie.
+/// The positions of the bits of a state.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// Where bit 0 of each word lies, among the word's 32 places. The others follow it, around the end.
+    /// The position of bit 0 of each word, among the word's 32 positions. The other bits follow it
+    /// cyclically.
     starts: [usize; 4],
 }
 
 impl Places {
-    /// Every bit at its own place.
+    /// Every bit at its home position.
     pub const OWN: Self = Self { starts: [0; 4] };
 
-    /// Where so many transformations leave bits that were at their own places. To be asked for in a constant: it is a loop.
+    /// The positions after `transforms` transformations from home. Call it in a constant, because it loops.
     pub const fn after(transforms: usize) -> Self {
         let (mut places, mut number) = (Self::OWN, 0);
         while number < transforms {
@@ -29,19 +31,19 @@ impl Places {
         places
     }
 
-    /// The place of a word's bit.
+    /// The position of a bit of a word.
     #[inline(always)]
     const fn of(self, word: usize, bit: usize) -> usize {
         32 * word + (bit + self.starts[word]) % 32
     }
 
-    /// A bit of each word: what an S-box takes.
+    /// Bit `bit` of each of the four words: the input of an S-box.
     #[inline(always)]
     pub fn get<W: Word>(self, state: &[W], bit: usize) -> [W; 4] {
         each!(word < 4 => state[self.of(word, bit)])
     }
 
-    /// Writes a bit of each word.
+    /// Writes bit `bit` of each of the four words.
     #[inline(always)]
     pub fn set<W: Word>(self, state: &mut [W], bit: usize, bits: [W; 4]) {
         for word in 0..4 {
@@ -59,7 +61,7 @@ impl Places {
         self.rotate([5, 0, 22, 0]);
     }
 
-    /// Its inverse: the same steps undone, last first.
+    /// The inverse: the same steps undone, last first.
     #[inline(always)]
     pub fn inv_transform<W: Word>(&mut self, state: &mut [W]) {
         self.rotate([32 - 5, 0, 32 - 22, 0]);
@@ -69,7 +71,7 @@ impl Places {
         self.rotate([32 - 13, 0, 32 - 3, 0]);
     }
 
-    /// Rotates words towards their high ends.
+    /// Rotates words left.
     #[inline(always)]
     const fn rotate(&mut self, counts: [usize; 4]) {
         let mut word = 0;
@@ -105,7 +107,7 @@ impl Places {
         }
     }
 
-    /// Moves every bit to its own place, one cycle of places after another.
+    /// Moves every bit to its home position, cycle by cycle.
     #[inline(always)]
     pub fn settle<W: Word>(&mut self, state: &mut [W]) {
         for (word, start) in state.as_chunks_mut::<32>().0.iter_mut().zip(self.starts) {

@@ -1,16 +1,18 @@
-//! A circuit for any table of up to 8 inputs and 8 outputs.
+//! Finds a small circuit for any table of up to 8 inputs and 8 outputs.
 //!
-//! An S-box that is inversion between two affine maps gets AES's circuit with other linear layers (`inversion`), and a
-//! table that is one of the named S-boxes that circuit, if it is smaller. For any other table there are three constructions, of which
-//! the smallest circuit is taken:
+//! An S-box that is inversion between two affine maps gets AES's circuit with other linear layers
+//! (`inversion`). A table of a named S-box gets that circuit, if it is smaller. For all other tables, the
+//! smallest result of three constructions is taken:
 //!
-//! * Expansion by some inputs, where what is left is made together, in a few random orders of the inputs (`expansion`).
-//! * Shannon's expansion with equal subfunctions shared, which is a reduced decision diagram (Bryant, 1986), in
-//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). It is the smallest for sums of numbers.
-//! * The Reed–Muller form, a sum of products for each output; the products share factors, and the sums share
+//! * Expansion by some inputs, in a few random orders of the inputs, with the remaining functions made
+//!   jointly (`expansion`).
+//! * Shannon's expansion with shared subfunctions, which is a reduced decision diagram (Bryant, 1986), in
+//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). It gives the smallest circuits for adders.
+//! * The Reed–Muller form, a sum of products for each output. The products share factors, and the sums share
 //!   pairs by Paar's greedy method ("Optimized arithmetic for Reed–Solomon encoders", 1997).
 //!
-//! Whatever comes out is compared with the table on all inputs before it is given back. The same table always gives the same circuit.
+//! Invariants: every result is compared with the table on all inputs before it is returned. The same table
+//! always gives the same circuit.
 
 use std::collections::HashMap;
 
@@ -20,11 +22,11 @@ use super::map::XorShift;
 use super::trace::Width;
 use super::{expansion, inversion, named};
 
-/// Most inputs, and most outputs.
+/// The greatest number of inputs and of outputs.
 pub const TABLE_BITS: usize = 8;
 
-/// Inputs of the functions that expansions are made of; and how many orders of a table's inputs are tried: bits of tables in all,
-/// but at most so many orders, and at least two.
+/// For each number of inputs that expansions keep: a budget of table bits in total, and a limit. The number
+/// of input orders is the budget divided by the table's bits, at least two and at most the limit.
 const KEPT: [(usize, usize, usize); 2] = [(4, 1 << 14, 128), (5, 1 << 13, 4)];
 
 /// A look-up table.
@@ -34,16 +36,16 @@ pub struct Table {
     values: Vec<u8>,
 }
 
-/// Why a list of numbers is no table.
+/// A reason why a list of numbers is not a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableError {
-    /// So many entries are no power of two from 2 to 256.
+    /// The number of entries is not a power of two from 2 to 256.
     Entries(usize),
-    /// This entry does not fit 8 bits.
+    /// This entry does not fit into 8 bits.
     Value {
-        /// Which entry, from 0.
+        /// The index of the entry, from 0.
         index: usize,
-        /// What it is.
+        /// The entry.
         value: u64,
     },
 }
@@ -64,10 +66,10 @@ impl std::fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 impl Table {
-    /// The table of these entries: entry x for the input whose bit i is input i.
+    /// A table with these entries. Entry x is the output for the input whose bit i is input i.
     ///
     /// # Errors
-    /// If these are no 2, 4, 8, … or 256 entries of up to 8 bits.
+    /// If the number of entries is not 2, 4, 8, … or 256, or an entry exceeds 8 bits.
     pub fn new(values: &[u64]) -> Result<Self, TableError> {
         let inputs = values.len().checked_ilog2().unwrap_or(0) as usize;
         if !values.len().is_power_of_two() || !(1..=TABLE_BITS).contains(&inputs) {
@@ -77,7 +79,7 @@ impl Table {
         Ok(Self { inputs, values: values.iter().enumerate().map(byte).collect::<Result<_, _>>()? })
     }
 
-    /// Outputs: bits of the largest entry, at least one.
+    /// The number of outputs: bits of the largest entry, at least one.
     pub fn outputs(&self) -> usize {
         let all = self.values.iter().fold(0, |all, value| all | value);
         (u8::BITS - all.leading_zeros()).max(1) as usize
@@ -91,7 +93,7 @@ impl Table {
         self.values[input]
     }
 
-    /// The affine maps of a table that is inversion in GF(2⁸) between them.
+    /// The affine maps, if the table is inversion in GF(2⁸) between them.
     pub fn structure(&self) -> Option<Inversion> {
         self.values.first_chunk().filter(|_| self.inputs == TABLE_BITS).and_then(Inversion::of)
     }
@@ -101,14 +103,14 @@ impl Table {
         self.values.iter().map(|value| value >> bit & 1 == 1).collect()
     }
 
-    /// Whether a circuit computes this table, found by trying all inputs.
+    /// Whether a circuit computes this table, checked on all inputs.
     pub fn is_computed_by(&self, graph: &Graph) -> bool {
         graph.inputs() == self.inputs
             && graph.outputs().len() == self.outputs()
             && (0..self.values.len()).step_by(32).all(|first| self.agrees_from(graph, first))
     }
 
-    /// The same for the 32 inputs from `first` on, one a lane.
+    /// The same check for the 32 inputs from `first` on, one per lane.
     fn agrees_from(&self, graph: &Graph, first: usize) -> bool {
         let lanes = first..self.values.len().min(first + 32);
         let pack = |bit: &dyn Fn(usize) -> bool| {
@@ -122,9 +124,9 @@ impl Table {
     }
 }
 
-/// A circuit of gates of two inputs for a table, and of three where a named one has them.
+/// A circuit for a table, with two-input gates. Named circuits may also have three-input gates.
 ///
-/// Nothing if what was made is wrong, which no table is known to cause.
+/// `None` if the circuit found is wrong. No known table causes this.
 pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
     let mut known = named::ALL.into_iter().map(|circuit| circuit.graph(width));
     let known = known.find(|graph| table.is_computed_by(graph));
@@ -143,7 +145,7 @@ fn made(table: &Table) -> Option<Graph> {
     expansions.chain(decided).chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len())
 }
 
-/// Nodes of a function of two nodes.
+/// The node for the XOR of two nodes.
 fn xor(builder: &mut Builder, a: usize, b: usize) -> usize {
     builder.add(Function::new(vec![a, b], |bit| bit(a) ^ bit(b)))
 }
@@ -152,14 +154,14 @@ fn and(builder: &mut Builder, a: usize, b: usize) -> usize {
     builder.add(Function::new(vec![a, b], |bit| bit(a) & bit(b)))
 }
 
-/// Shannon's expansion, by input `first` first and then by those below it in turn.
+/// Shannon's expansion, by input `first`, then by the inputs below it cyclically.
 fn decisions(table: &Table, first: usize) -> Graph {
     let mut builder = Builder::new(table.inputs);
     let order: Vec<_> = (0..table.inputs).map(|step| (first + table.inputs - step) % table.inputs).collect();
     let mut known = HashMap::new();
     let outputs = (0..table.outputs()).map(|bit| {
         let output = table.output(bit);
-        // The value where step 0 of the order is the highest bit of the index.
+        // The table's index for an index whose highest bit is the first input of the order.
         let index = |at: usize| {
             order
                 .iter()
@@ -174,7 +176,7 @@ fn decisions(table: &Table, first: usize) -> Graph {
     builder.finish(outputs)
 }
 
-/// The node of a function of the inputs in `order`, the highest of its index first.
+/// The node for a function of the inputs in `order`. The first input is the highest bit of its index.
 fn decide(
     builder: &mut Builder,
     known: &mut HashMap<Vec<bool>, usize>,
@@ -219,7 +221,7 @@ fn sums_of_products(table: &Table) -> Graph {
     builder.finish(outputs)
 }
 
-/// Which products a function is the sum of: bit i of the index says whether input i is a factor.
+/// The products in a function's Reed–Muller form. Bit i of the index is set if input i is a factor.
 fn reed_muller(mut values: Vec<bool>) -> Vec<bool> {
     let mut weight = 1;
     while weight < values.len() {
@@ -231,7 +233,7 @@ fn reed_muller(mut values: Vec<bool>) -> Vec<bool> {
     values
 }
 
-/// Sums of nodes; the pair that most sums have becomes a node again and again.
+/// The nodes of these sums. Repeatedly makes a node of the pair that occurs in most sums.
 fn shared_sums(builder: &mut Builder, mut sums: Vec<Vec<usize>>) -> Vec<usize> {
     loop {
         let mut count: HashMap<(usize, usize), usize> = HashMap::new();
@@ -242,14 +244,14 @@ fn shared_sums(builder: &mut Builder, mut sums: Vec<Vec<usize>>) -> Vec<usize> {
                 }
             }
         }
-        // Of equals the first, so that a table always gives the same circuit.
+        // The first among equals, so that a table always gives the same circuit.
         let best = count.into_iter().max_by_key(|&(pair, count)| (count, std::cmp::Reverse(pair)));
         let Some(((a, b), _)) = best else { break };
         let node = xor(builder, a, b);
         for sum in sums.iter_mut().filter(|sum| sum.contains(&a) && sum.contains(&b)) {
             sum.retain(|&term| term != a && term != b);
             match sum.iter().position(|&term| term == node) {
-                // A sum of equals is nothing.
+                // Equal terms cancel.
                 Some(same) => drop(sum.swap_remove(same)),
                 None => sum.push(node),
             }

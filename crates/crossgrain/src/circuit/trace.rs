@@ -1,7 +1,8 @@
-//! Any code over [`Word`] as a graph: it is run on symbols, and each operation on a [`Sym`] records a gate.
+//! Tracing: turns code over [`Word`] into a graph by running it on symbols. Each operation on a [`Sym`]
+//! records a gate.
 //!
-//! A word is `Copy`, so a symbol is only the number of a node; the graph it belongs to grows in the thread
-//! that traces.
+//! A word must be `Copy`, so a symbol holds only the number of a node. The graph is in thread-local storage
+//! while it is traced.
 
 use std::cell::RefCell;
 use std::ops::{BitAnd, BitXor, Not};
@@ -11,37 +12,37 @@ use zeroize::Zeroizing;
 use super::graph::{Builder, Function, Gate, Graph, Operation};
 use crate::word::{Arithmetic, Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
 
-/// How gates of three inputs are recorded.
+/// How three-input gates are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// As the gates of two inputs that words without `vpternlog` compute.
+    /// Decomposed into the two-input gates that words without `vpternlog` compute.
     #[default]
     Two,
-    /// As they are.
+    /// As one gate.
     Three,
 }
 
-/// A word that stands for a node of the graph being traced.
+/// A node of the graph being traced, as a word.
 ///
-/// It means nothing outside the call of [`trace`] that made it.
+/// It is valid only within the call of [`trace`] that created it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sym(usize);
 
-/// A trace that is not finished.
+/// An unfinished trace.
 #[derive(Default)]
 struct Record {
     width: Width,
     builder: Builder,
-    /// The words that the circuit is given, in the order in which it asks for them.
+    /// The words that the circuit requests at run time, in the order of the requests.
     given: Zeroizing<Vec<u32>>,
 }
 
 thread_local! {
-    /// What this thread is tracing.
+    /// The trace in progress on this thread.
     static RECORD: RefCell<Record> = RefCell::default();
 }
 
-/// The graph of `circuit`, which is run once.
+/// Runs `circuit` once and returns its graph.
 pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
     width: Width,
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
@@ -49,12 +50,13 @@ pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
     trace_words(width, INPUTS, |inputs| circuit(std::array::from_fn(|at| inputs[at])).to_vec())
 }
 
-/// The same for a circuit whose inputs and outputs are counted when it is run.
+/// Like [`trace`], for a circuit whose numbers of inputs and outputs are known only at run time.
 pub fn trace_words(width: Width, inputs: usize, circuit: impl FnOnce(&[Sym]) -> Vec<Sym>) -> Graph {
     trace_given(width, inputs, circuit).0
 }
 
-/// The same with the words that it is given ([`Lanes::uniform`]): of these the graph knows how many there are, and no value.
+/// Like [`trace_words`], and also returns the words passed to [`Lanes::uniform`]. The graph contains their
+/// number and not their values.
 pub fn trace_given(
     width: Width,
     inputs: usize,
@@ -68,7 +70,7 @@ pub fn trace_given(
     (builder.finish(outputs.into_iter().map(|output| output.0).collect()), given)
 }
 
-/// The graph that was being traced before, to go on with whether or not the circuit panics.
+/// The trace that this one interrupted. It is restored on drop, even if the circuit panics.
 struct Outer(Record);
 
 impl Drop for Outer {
@@ -77,7 +79,7 @@ impl Drop for Outer {
     }
 }
 
-/// Records a function of symbols.
+/// Records a Boolean function of symbols.
 fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
     let function = Function::new(inputs.iter().map(|input| input.0).collect(), |bit| {
         value(&inputs.iter().map(|input| bit(input.0)).collect::<Vec<_>>())
@@ -91,17 +93,18 @@ fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
     RECORD.with_borrow_mut(|record| Sym(record.builder.gate(Gate { inputs, operation })))
 }
 
-/// Records a shift, if there is any.
+/// Records a shift, unless the count is 0.
 fn shifted(input: Sym, count: u32, operation: fn(u32) -> Operation) -> Sym {
     if count == 0 { input } else { record_lanes(&[input], operation(count)) }
 }
 
-/// The inputs that an operation reads of two.
+/// The inputs that an operation reads: one or both.
 fn read(operation: Arithmetic, inputs: &[Sym; 2]) -> &[Sym] {
     if operation == Arithmetic::Root { &inputs[..1] } else { inputs }
 }
 
-/// Appends a secret word: a vector that grows by itself leaves a copy behind.
+/// Appends a secret word. Reallocates by hand, because a `Vec` that grows leaves a copy of its contents in
+/// freed memory.
 fn push(words: &mut Zeroizing<Vec<u32>>, word: u32) {
     if words.len() == words.capacity() {
         let mut longer = Zeroizing::new(Vec::with_capacity(2 * words.len() + 64));
@@ -112,7 +115,7 @@ fn push(words: &mut Zeroizing<Vec<u32>>, word: u32) {
 }
 
 impl Sym {
-    /// The same value in every lane of 32 bits.
+    /// The same value in every 32-bit lane.
     pub fn constant(value: u32) -> Self {
         match value {
             0 | u32::MAX => record(&[], |_| value != 0),
@@ -231,7 +234,7 @@ impl Lanes for Sym {
     }
 }
 
-/// As a word of 32 bits.
+/// The symbol as a 32-bit word.
 impl Shift for Sym {
     fn shift_right<const COUNT: u32>(self) -> Self {
         record_lanes(&[self], Operation::ShiftRight(COUNT))

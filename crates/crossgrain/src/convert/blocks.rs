@@ -1,8 +1,8 @@
-//! `blocks` to and from the tile: transposed into `bitsliced`, or copied as they are.
+//! Conversions between `blocks` and the tile: transposition to `bitsliced`, or a copy.
 //!
-//! Layout: word j of a bundle's bytes is row j of the matrix (rows j·m + q of matrix q where a block
-//! takes m words); row i of the transposed is bit i of every block. Out of the tile, a bit's word is
-//! looked for where ShiftRows by renaming has left it.
+//! Layout: word j of a bundle's bytes is row j of the bit matrix. If a block takes m words, word j·m + q is
+//! row j of matrix q. Row i of the transpose is bit i of every block. When the tile is stored, each bit's
+//! word is read from the place to which renamed ShiftRows has moved it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,14 +11,14 @@ use super::{Load, Reader, Store, Transpose, Writer, matrices};
 use crate::repr::shifted;
 use crate::word::{Buffers, Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile};
 
-/// The transposition `T` between `blocks` and `bitsliced`, both ways.
+/// Conversion between `blocks` and `bitsliced` by transposition `T`, in both directions.
 pub struct BlocksToBits<W: Register, T> {
     isa: W::Isa,
     way: PhantomData<T>,
 }
 
 impl<W: Register, T: Transpose<W>> BlocksToBits<W, T> {
-    /// The conversion by these instructions.
+    /// The conversion with these instructions.
     pub const fn new(isa: W::Isa) -> Self {
         Self { isa, way: PhantomData }
     }
@@ -30,7 +30,7 @@ impl<W: Register, T: Transpose<W>> fmt::Debug for BlocksToBits<W, T> {
     }
 }
 
-/// Where row `index` of the matrices lies among the words of a bundle's bytes, in bytes.
+/// The offset in bytes of row `index` of the matrices within a bundle's bytes.
 #[inline(always)]
 fn row_at<W: Register>(index: usize) -> usize {
     let side = TILE_WORDS / matrices::<W>();
@@ -138,7 +138,7 @@ impl<W: Register, T: Transpose<W>> Store for BlocksToBits<W, T> {
     }
 }
 
-/// Blocks as they are: the ends of a plan that stays along the grain, and its counters.
+/// Copies blocks unchanged, for plans that work on whole blocks, and for their counters.
 #[derive(Debug)]
 pub struct Copy;
 

@@ -1,8 +1,9 @@
-//! `blocks` to and from the small shapes: groups of 8 words (`hsliced`) or 16 (`bytesliced`) in registers.
+//! Conversions between `blocks` and shapes whose bundle fits in registers: 4 words (`vsliced`), 8 (`hsliced`)
+//! or 16 (`bytesliced`).
 //!
-//! A bundle is loaded as N neighbouring words and transposed in registers, the same map both ways:
-//! layers 0 to 2 of the big transposition exchange word and bit (`hsliced`), layers 3 to 6 exchange word
-//! and byte (`bytesliced`). Two of the three passes of the way to `bitsliced` are thus ends of their own.
+//! A bundle is loaded as N consecutive words and transposed in registers. The transposition is its own
+//! inverse. Layers 0 to 2 of the full transposition exchange word and bit (`hsliced`). Layers 3 to 6 exchange
+//! word and byte (`bytesliced`). Each result is thus an intermediate step of the conversion to `bitsliced`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,16 +14,16 @@ use super::{Load, Store};
 use crate::repr::shifted;
 use crate::word::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, TILE_BYTES, Tile, each};
 
-/// A transposition that fits in registers: its own inverse.
+/// A transposition of N registers that is its own inverse.
 pub trait Group<W: Register, const N: usize>: Send + Sync + 'static {
     /// Transposes a group in place.
     fn transpose(isa: W::Isa, group: &mut [W; N]);
 
-    /// The word of a tile's bundle that bears the name `index` in this phase.
+    /// The position in a tile's bundle of word `index`, after `phase` renamed ShiftRows.
     fn named(index: usize, phase: usize) -> usize;
 }
 
-/// Word and bit exchanged: `hsliced`.
+/// Exchanges word and bit: `hsliced`.
 #[derive(Debug)]
 pub struct BitGroup;
 
@@ -37,7 +38,7 @@ impl<W: Register> Group<W, 8> for BitGroup {
     }
 }
 
-/// Word and byte exchanged: `bytesliced`.
+/// Exchanges word and byte: `bytesliced`.
 #[derive(Debug)]
 pub struct ByteGroup;
 
@@ -53,7 +54,7 @@ impl<W: ByteLanes> Group<W, 16> for ByteGroup {
     }
 }
 
-/// Word and 32-bit lane exchanged: `vsliced`.
+/// Exchanges word and 32-bit lane: `vsliced`.
 #[derive(Debug)]
 pub struct LaneGroup;
 
@@ -68,14 +69,14 @@ impl<W: Lane32> Group<W, 4> for LaneGroup {
     }
 }
 
-/// The conversion between `blocks` and the shape of group `G`, both ways.
+/// Conversion between `blocks` and the shape of group `G`, in both directions.
 pub struct BlocksToGroups<W: Register, G, const N: usize> {
     isa: W::Isa,
     group: PhantomData<G>,
 }
 
 impl<W: Register, G: Group<W, N>, const N: usize> BlocksToGroups<W, G, N> {
-    /// The conversion by these instructions.
+    /// The conversion with these instructions.
     pub const fn new(isa: W::Isa) -> Self {
         Self { isa, group: PhantomData }
     }

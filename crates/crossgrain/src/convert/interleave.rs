@@ -1,10 +1,10 @@
-//! The transposition with byte interleaving: two instructions a pair instead of four to six.
+//! Transposition by byte interleaving: two instructions per pair of words instead of four to six.
 //!
-//! In a 128-bit part the index is (p3 p2 p1 p0 | i2 i1 i0): byte, then bit. Layers 0 to 2 exchange the
-//! low word bits with i, by shifts and masks as in the plain network. The four byte layers are four
-//! rotations (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w), fed with word bits 6, 5, 4, 3: after four, every p is
-//! out, and the word bits stand where the exchanges would have put them.
-//! Needs: `ByteLanes`. Source: punpcklbw matrix transposition, folklore.
+//! In a 128-bit part the index is (p3 p2 p1 p0 | i2 i1 i0): byte, then bit. Layers 0 to 2 exchange the low
+//! word bits with i, by shifts and masks as in the plain network. The four byte layers are four rotations (w;
+//! p3 p2 p1 p0) → (p3; p2 p1 p0 w), with word bits 6, 5, 4, 3 as w. After four rotations every p is a word
+//! bit, and the word bits are where the exchanges would have moved them.
+//! Source: punpcklbw matrix transposition, folklore.
 
 use super::network::exchange_low;
 use super::{Reader, Transpose, Writer, pair_of};

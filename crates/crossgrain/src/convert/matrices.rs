@@ -1,11 +1,10 @@
-//! The transposition with byte interleaving and 8 × 8 bit matrices (GFNI): no shifts, no masks.
+//! Transposition by byte interleaving and 8 × 8 bit matrices (GFNI), without shifts and masks.
 //!
-//! Three rotations bring word bits 2, 1, 0 into the byte index: (p0 w2 w1 w0 | i2 i1 i0), with p3 p2 p1
-//! out in their places. The matrix instruction exchanges the low three byte bits with the bit's:
-//! (p0 i2 i1 i0 | w2 w1 w0). Four rotations with word bits 6 to 3 then put p0 i2 i1 i0 into theirs. So
-//! word index (w6 … w0) ends as (p0 i2 i1 i0 p3 p2 p1): a renaming when writing.
-//! The instruction counts its rows backwards; the first three rotations are fed backwards as well.
-//! Needs: `BitMatrices`.
+//! Three rotations move word bits 2, 1, 0 into the byte index: (p0 w2 w1 w0 | i2 i1 i0). Byte bits p3 p2 p1
+//! take their places. The matrix instruction exchanges the low three byte bits with the bit index: (p0 i2 i1
+//! i0 | w2 w1 w0). Four rotations with word bits 6 to 3 then move p0 i2 i1 i0 into the word index. So word
+//! index (w6 … w0) ends as (p0 i2 i1 i0 p3 p2 p1), which the write corrects by renaming. The instruction
+//! reverses the order of rows, so the first three rotations take their inputs in reverse order too.
 
 use super::interleave::interleave_high;
 use super::{Reader, Transpose, Writer, pair_of};

@@ -1,11 +1,11 @@
-//! The transposition network over any word: seven layers of exchanges, Θ((n/2) log₂ n) of them.
+//! The transposition network for any word: seven layers, or (n/2)·log₂ n exchanges of two words.
 //!
-//! Layer k exchanges bit k of the word index with bit k of the index inside the word, on 64 pairs of
-//! words. A register of 128 bits or more transposes one 128 × 128 matrix per 128-bit part. Words of 64
-//! and 32 bits hold a half and a quarter of a block: they transpose 2 and 4 square matrices with 6 and 5
-//! layers.
+//! Layer k exchanges bit k of the word index with bit k of the index inside the word, on 64 pairs of words. A
+//! register of 128 bits or more transposes one 128 × 128 matrix per 128-bit part. Words of 64 and 32 bits
+//! hold a half and a quarter of a block: they transpose 2 and 4 square matrices with 6 and 5 layers.
 //!
-//! Two passes over memory: layers 0 to 2 on eight neighbouring words, the rest on up to sixteen.
+//! The network makes two passes over memory: layers 0 to 2 on eight consecutive words, the rest on up to
+//! sixteen.
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
 use super::{Reader, Transpose, Writer, matrices, pair_of};
@@ -55,8 +55,8 @@ impl<W: Register> Transpose<W> for Network {
     }
 }
 
-/// All layers on 32 words: in every lane of 32 bits, bit b of word w becomes bit w of word b. As in the network, eight neighbouring
-/// words at a time and then four: few words alive.
+/// All layers on 32 words: in every 32-bit lane, bit b of word w becomes bit w of word b. To keep few words
+/// live, it processes groups of eight consecutive words, then groups of four.
 #[inline(always)]
 pub fn transpose_square<W: Shift + Lanes>(words: &mut [W; 32]) {
     unrolled!(low in [0 8 16 24] {
@@ -74,7 +74,7 @@ pub fn transpose_square<W: Shift + Lanes>(words: &mut [W; 32]) {
     });
 }
 
-/// No mask lets a bit of one lane of 32 through to another, so it does not matter how wide groups are shifted.
+/// The masks move no bit from one 32-bit lane to another, so the width of the shifts does not matter.
 #[inline(always)]
 fn square_layer<W: Shift + Lanes, const BIT: u32, const WORDS: usize>(group: &mut [W; WORDS], word_bit: u32) {
     let mask = group[0].filled(clear_positions(BIT) as u32);

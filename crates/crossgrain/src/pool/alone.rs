@@ -1,11 +1,11 @@
-//! The calling thread alone: what takes the place of `threads.rs` without the feature of that name.
+//! Only the calling thread. This file replaces `threads.rs` if the feature `threads` is off.
 
-/// Threads there are.
+/// The number of threads.
 pub fn threads() -> usize {
     1
 }
 
-/// There is nothing to wait for.
+/// Does nothing: no pool is needed.
 pub fn ready() {}
 
 /// Runs `work` on the calling thread.

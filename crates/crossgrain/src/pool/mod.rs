@@ -1,4 +1,5 @@
-//! Threads: rayon's pool where one can be had; else, or without the feature `threads`, the calling thread alone.
+//! Threads: rayon's pool if it can start. Otherwise, or without the feature `threads`, only the calling
+//! thread.
 
 #[cfg_attr(not(feature = "threads"), path = "alone.rs")]
 mod threads;

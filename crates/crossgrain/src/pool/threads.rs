@@ -1,7 +1,8 @@
-//! Rayon's pool, where threads can be had; else the calling thread alone.
+//! Rayon's pool if it can start, otherwise only the calling thread.
 //!
-//! Rayon panics where its global pool cannot start, for want of processes or of memory for stacks. So whatever uses rayon
-//! asks here first: a thread that finds no pool becomes a pool of one, in which all that rayon offers runs in order.
+//! Rayon panics if its global pool cannot start because the system limits processes or memory for stacks.
+//! Code that uses rayon must therefore call [`ready`] first. If no pool can start, the calling thread becomes
+//! a pool of one thread, in which all of rayon's operations run in order.
 
 use std::error::Error as _;
 use std::mem;
@@ -9,13 +10,13 @@ use std::sync::OnceLock;
 
 use rayon::ThreadPoolBuilder;
 
-/// Threads of the current pool, which is started if need be.
+/// The number of threads in the current pool. Starts the global pool if necessary.
 pub fn threads() -> usize {
     ready();
     rayon::current_num_threads()
 }
 
-/// Sees to it that what uses rayon on this thread finds a pool.
+/// Ensures that rayon finds a pool on this thread.
 pub fn ready() {
     static STARTS: OnceLock<bool> = OnceLock::new();
     if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(global_starts) {
@@ -23,11 +24,11 @@ pub fn ready() {
     }
 }
 
-/// Runs `work` on so many threads of the current pool, of which the calling one is the first.
+/// Runs `work` on `count` threads of the current pool, the calling thread being one of them.
 pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
-    // The caller may be another thread than the one that counted.
+    // The caller may be on another thread than the one that counted the threads.
     ready();
-    // In place: the caller works from the first moment on, while the others are still waking.
+    // In place, so the caller starts at once, while the other threads are still waking up.
     rayon::in_place_scope(|scope| {
         for _ in 1..count {
             scope.spawn(|_| work());
@@ -36,19 +37,19 @@ pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
-/// Whether there is a global pool, started now or before.
+/// Whether a global pool exists, or could be started now.
 fn global_starts() -> bool {
     match ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
-        // A pool that was there already has no cause; one that cannot start has the system's.
+        // The error has a source if the system refused threads. It has none if a global pool existed already.
         Err(error) => error.source().is_none(),
     }
 }
 
-/// Makes this thread a pool of its own, for as long as it lives.
+/// Makes this thread a pool of one thread until it ends.
 fn alone() {
     if let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
-        // The thread works for the pool until it ends, and cannot wait for itself.
+        // The thread works for the pool until it ends, so it must not wait for the pool in `drop`.
         mem::forget(pool);
     }
 }

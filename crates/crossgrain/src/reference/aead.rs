@@ -1,8 +1,8 @@
-//! CMAC (SP 800-38B), EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", FSE 2004) and GCM
-//! (SP 800-38D) over the reference ciphers, one block and one bit at a time.
+//! CMAC (SP 800-38B), EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", FSE 2004) and GCM (SP
+//! 800-38D) over the reference ciphers, one block and one bit at a time.
 //!
-//! Each works in place and gives a whole tag of sixteen bytes; whoever decrypts compares it with the one
-//! that came.
+//! Each mode works in place and returns a full tag of sixteen bytes. When decrypting, the caller must compare
+//! it with the received tag.
 
 use super::{BlockCipher, add, double, encrypted, modes};
 use crate::block::{Block, Direction};
@@ -33,7 +33,7 @@ fn subkeys(cipher: &dyn BlockCipher) -> (Block, Block) {
     (k1, double(k1))
 }
 
-/// OMAC with a number in front: CMAC of [t] and the message.
+/// OMAC with a prefix: CMAC of [t] and the message.
 fn omac(cipher: &dyn BlockCipher, t: u8, message: &[u8]) -> Block {
     let mut prefixed = vec![0; 15];
     prefixed.push(t);
@@ -41,7 +41,7 @@ fn omac(cipher: &dyn BlockCipher, t: u8, message: &[u8]) -> Block {
     cmac(cipher, &prefixed)
 }
 
-/// EAX in place; gives the tag.
+/// Encrypts or decrypts with EAX in place and returns the tag.
 pub fn eax(
     cipher: &dyn BlockCipher,
     direction: Direction,
@@ -62,7 +62,7 @@ pub fn eax(
     tag
 }
 
-/// GCM in place; gives the tag (SP 800-38D §7.1 and 7.2).
+/// Encrypts or decrypts with GCM in place and returns the tag (SP 800-38D §7.1 and 7.2).
 pub fn gcm(
     cipher: &dyn BlockCipher,
     direction: Direction,
@@ -101,7 +101,7 @@ fn increment_32(mut counter: Block) -> Block {
     counter
 }
 
-/// GHASH of strings, each padded to whole blocks, and their lengths in bytes (SP 800-38D §6.4).
+/// GHASH of strings, each padded to whole blocks, followed by their lengths in bytes (SP 800-38D §6.4).
 fn ghash(h: Block, strings: &[&[u8]], len_bytes: [usize; 2]) -> Block {
     let mut sum = [0; 16];
     for block in strings.iter().flat_map(|string| string.chunks(16)) {

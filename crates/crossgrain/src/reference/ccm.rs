@@ -3,7 +3,7 @@
 use super::{BlockCipher, add, encrypted, modes};
 use crate::block::{Block, Direction};
 
-/// CCM in place; gives the tag, of which `tag_bytes` count.
+/// Encrypts or decrypts with CCM in place and returns the tag, to be truncated to `tag_bytes` bytes.
 pub fn ccm(
     cipher: &dyn BlockCipher,
     direction: Direction,
@@ -12,7 +12,7 @@ pub fn ccm(
     aad: &[u8],
     data: &mut [u8],
 ) -> Block {
-    // Ctr₀: flags, nonce, and a number of as many bytes as are left (A.3).
+    // Ctr₀: flags, nonce, and a counter in the remaining bytes (A.3).
     let mut first = [0; 16];
     first[0] = (14 - nonce.len()) as u8;
     first[1..=nonce.len()].copy_from_slice(nonce);
@@ -32,7 +32,7 @@ pub fn ccm(
     tag
 }
 
-/// What the MAC is of: B₀, the associated data with their length in front, and the plaintext (A.2).
+/// The input of the MAC: B₀, the associated data with their length before them, and the plaintext (A.2).
 fn formatted(first: Block, tag_bytes: usize, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let mut blocks = (u128::from_be_bytes(first) | plaintext.len() as u128).to_be_bytes().to_vec();
     blocks[0] |= ((tag_bytes - 2) / 2 * 8) as u8;

@@ -6,7 +6,7 @@ use crate::block::{Block, Direction};
 /// CBC over whole blocks, in place (SP 800-38A §6.2).
 ///
 /// # Panics
-/// If `data` is no whole number of blocks.
+/// If `data` is not a whole number of blocks.
 pub fn cbc(cipher: &dyn BlockCipher, direction: Direction, iv: Block, data: &mut [u8]) {
     let mut previous = iv;
     for block in data.chunks_mut(16) {
@@ -27,7 +27,7 @@ pub fn cbc(cipher: &dyn BlockCipher, direction: Direction, iv: Block, data: &mut
     }
 }
 
-/// CFB with whole blocks fed back, in place; the last segment may be shorter (SP 800-38A §6.3, s = 128).
+/// CFB with feedback of whole blocks, in place; the last segment may be shorter (SP 800-38A §6.3, s = 128).
 pub fn cfb(cipher: &dyn BlockCipher, direction: Direction, iv: Block, data: &mut [u8]) {
     let mut previous = iv;
     for segment in data.chunks_mut(16) {
@@ -47,7 +47,7 @@ pub fn cfb(cipher: &dyn BlockCipher, direction: Direction, iv: Block, data: &mut
     }
 }
 
-/// OFB in place, either direction; the last segment may be shorter (SP 800-38A §6.4).
+/// OFB in place, in either direction; the last segment may be shorter (SP 800-38A §6.4).
 pub fn ofb(cipher: &dyn BlockCipher, iv: Block, data: &mut [u8]) {
     let mut keystream = iv;
     for segment in data.chunks_mut(16) {

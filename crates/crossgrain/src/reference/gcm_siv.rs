@@ -3,10 +3,11 @@
 use super::{BlockCipher, add, encrypted};
 use crate::block::{Block, Cipher, Direction, Error, Key};
 
-/// GCM-SIV in place; gives the tag. Decryption starts from the tag that came, whether or not it is right.
+/// Encrypts or decrypts with GCM-SIV in place and returns the tag. Decryption takes the received tag as its
+/// counter block, even if the tag is wrong.
 ///
 /// # Errors
-/// As [`Key::new`], which takes keys of nonces: they are as long as the cipher's.
+/// As [`Key::new`] for the derived key, which is as long as the cipher's keys.
 pub fn gcm_siv(
     (cipher, by): (Cipher, &dyn BlockCipher),
     direction: Direction,
@@ -36,7 +37,7 @@ pub fn gcm_siv(
     Ok(tag)
 }
 
-/// The keys of a nonce: of the hash and of the cipher (§4).
+/// The keys derived from a nonce: the hash key and the cipher's key (§4).
 pub fn derived(cipher: Cipher, by: &dyn BlockCipher, nonce: &[u8]) -> (Block, Vec<u8>) {
     let half = |number: u32| {
         let mut block = [0; 16];
@@ -50,7 +51,7 @@ pub fn derived(cipher: Cipher, by: &dyn BlockCipher, nonce: &[u8]) -> (Block, Ve
     (hash_key, halves[16..].to_vec())
 }
 
-/// AES-CTR of §4: a little-endian number in the first four bytes counts.
+/// AES-CTR of §4: the first four bytes are a little-endian counter.
 fn ctr(by: &dyn BlockCipher, tag: Block, data: &mut [u8]) {
     let mut counter = tag;
     counter[15] |= 0x80;
@@ -61,14 +62,15 @@ fn ctr(by: &dyn BlockCipher, tag: Block, data: &mut [u8]) {
     }
 }
 
-/// The product divided by x¹²⁸, modulo x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 (§3): by every bit of a factor, and a division by x.
+/// The product divided by x¹²⁸, modulo x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 (§3). For each bit of a factor it adds
+/// and divides by x.
 fn dot(a: Block, b: Block) -> Block {
     let (a, b, mut product) = (u128::from_le_bytes(a), u128::from_le_bytes(b), 0_u128);
     for bit in 0..128 {
         if a >> bit & 1 == 1 {
             product ^= b;
         }
-        // Divided by x: a sum with a constant term is even once the modulus is added.
+        // Division by x: a polynomial with a constant term becomes divisible once the modulus is added.
         let is_odd = product & 1 == 1;
         product >>= 1;
         if is_odd {

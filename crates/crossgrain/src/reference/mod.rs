@@ -1,7 +1,9 @@
-//! The slow, obvious ciphers and modes: the oracle that judges every variant.
+//! Slow, simple ciphers and modes, which tests compare every variant with.
 //!
-//! A cipher is its description (`cipher`) on plain bytes and words, a mode is written to be compared with its standard line by line. Rounds and key
-//! schedules are texts that kernels share, run on other values, so published vectors judge both. They index tables with secret bytes and are slow: never encrypt with them.
+//! A cipher is its description (`cipher`) run on plain bytes and words. A mode is written so that it can be
+//! compared with its standard line by line. Kernels run the same generic rounds and key schedules on other
+//! types, so published vectors test both. These functions index tables with secret bytes and are slow: never
+//! encrypt with them.
 
 pub mod aead;
 pub mod ccm;
@@ -18,20 +20,20 @@ use crate::cipher::{Entry, Keys};
 
 /// A keyed block cipher.
 pub trait BlockCipher {
-    /// Enciphers one block.
+    /// Encrypts one block.
     ///
     /// # Panics
-    /// If `block` is no block of the cipher.
+    /// If the length of `block` is not the cipher's block length.
     fn encrypt(&self, block: &mut [u8]);
 
-    /// Deciphers one block.
+    /// Decrypts one block.
     ///
     /// # Panics
-    /// If `block` is no block of the cipher.
+    /// If the length of `block` is not the cipher's block length.
     fn decrypt(&self, block: &mut [u8]);
 }
 
-/// The key's cipher: its description, by look-ups.
+/// The key's cipher: its description with table look-ups.
 pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
     let entry = Entry::of(key.cipher().family());
     Box::new(Described { entry, keys: entry.expand(key) })
@@ -59,19 +61,19 @@ impl BlockCipher for Described {
     }
 }
 
-/// A block enciphered.
+/// The encryption of a block.
 fn encrypted(cipher: &dyn BlockCipher, mut block: Block) -> Block {
     cipher.encrypt(&mut block);
     block
 }
 
-/// Twice a block: its first bit is the coefficient of x¹²⁷ (SP 800-38B §6.1).
+/// Doubles a block, whose first bit is the coefficient of x¹²⁷ (SP 800-38B §6.1).
 fn double(block: Block) -> Block {
     let value = u128::from_be_bytes(block);
     ((value << 1) ^ if value >> 127 == 1 { 0x87 } else { 0 }).to_be_bytes()
 }
 
-/// Adds as many bytes as the shorter one has.
+/// XORs `bytes` into `to`, up to the length of the shorter one.
 fn add(to: &mut [u8], bytes: &[u8]) {
     for (to, byte) in to.iter_mut().zip(bytes) {
         *to ^= byte;

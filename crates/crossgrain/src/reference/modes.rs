@@ -6,7 +6,7 @@ use crate::block::{Block, Direction};
 /// ECB over whole blocks, in place (SP 800-38A §6.1).
 ///
 /// # Panics
-/// If `data` is no whole number of blocks.
+/// If `data` is not a whole number of blocks.
 pub fn ecb(cipher: &dyn BlockCipher, direction: Direction, data: &mut [u8]) {
     for block in data.chunks_mut(16) {
         match direction {

@@ -1,9 +1,9 @@
-//! OCB3 (RFC 7253) over the reference ciphers, one block at a time, written as the RFC's §4 is.
+//! OCB3 (RFC 7253) over the reference ciphers, one block at a time, in the structure of the RFC's §4.
 
 use super::{BlockCipher, add, double, encrypted};
 use crate::block::{Block, Direction};
 
-/// OCB in place; gives the tag, of which `tag_bytes` count.
+/// Encrypts or decrypts with OCB in place and returns the tag, to be truncated to `tag_bytes` bytes.
 pub fn ocb(
     cipher: &dyn BlockCipher,
     direction: Direction,
@@ -81,12 +81,12 @@ fn hash(cipher: &dyn BlockCipher, aad: &[u8]) -> Block {
     sum
 }
 
-/// L of the number of zeros that `i` ends in, by L_$.
+/// L_i for `i`'s number of trailing zeros, computed from L_$.
 fn step(l_sum: Block, i: u64) -> Block {
     (0..=i.trailing_zeros()).fold(l_sum, |l, _| double(l))
 }
 
-/// A block; one that is not whole with a one and zeros behind it.
+/// A block; a shorter string is padded with a one bit and zeros.
 fn padded(bytes: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..bytes.len()].copy_from_slice(bytes);

@@ -5,16 +5,16 @@ use crate::block::Direction;
 use crate::cipher::RoundKeys;
 use crate::cipher::aes::{crypt_wide_plainly, schedule};
 
-/// Both directions' round keys.
+/// The round keys of both directions.
 struct Rijndael<const BYTES: usize> {
     encrypt: RoundKeys,
     decrypt: RoundKeys,
 }
 
-/// Rijndael on blocks of this length, by the key.
+/// Rijndael with blocks of `block_bytes` bytes under `key`.
 ///
 /// # Panics
-/// For blocks of another length than 24 or 32 bytes, and keys of another than 16, 24 or 32.
+/// If `block_bytes` is not 24 or 32, or the key does not have 16, 24 or 32 bytes.
 pub fn rijndael(block_bytes: usize, key: &[u8]) -> Box<dyn BlockCipher> {
     match block_bytes {
         24 => Box::new(Rijndael::<24>::new(key)),

@@ -4,7 +4,8 @@ use super::aead::cmac;
 use super::{BlockCipher, add, double, modes};
 use crate::block::{Block, Direction};
 
-/// SIV in place; gives the tag. Decryption starts from the tag that came, whether or not it is right.
+/// Encrypts or decrypts with SIV in place and returns the tag. Decryption takes the received tag as its
+/// counter block, even if the tag is wrong.
 pub fn siv(
     (mac, counter): (&dyn BlockCipher, &dyn BlockCipher),
     direction: Direction,
@@ -22,7 +23,7 @@ pub fn siv(
     tag
 }
 
-/// S2V of strings, the last of which is the plaintext (§2.4).
+/// S2V of `strings` and the plaintext (§2.4).
 fn s2v(mac: &dyn BlockCipher, strings: &[&[u8]], plaintext: &[u8]) -> Block {
     let mut sum = cmac(mac, &[0; 16]);
     for string in strings {
@@ -40,7 +41,7 @@ fn s2v(mac: &dyn BlockCipher, strings: &[&[u8]], plaintext: &[u8]) -> Block {
     cmac(mac, &last)
 }
 
-/// A tag without the first bit of each of its last two words.
+/// A tag with the top bit of each of its last two 32-bit words cleared.
 fn cleared(mut tag: Block) -> Block {
     tag[8] &= 0x7f;
     tag[12] &= 0x7f;

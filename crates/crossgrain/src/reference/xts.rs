@@ -3,7 +3,7 @@
 use super::{BlockCipher, add, encrypted};
 use crate::block::{Block, Direction};
 
-/// One sector (data unit) of at least a block, in place (IEEE 1619 §5.3 and 5.4).
+/// One sector (data unit) of at least one block, in place (IEEE 1619 §5.3 and 5.4).
 ///
 /// # Panics
 /// If the sector is shorter than a block.
@@ -17,7 +17,7 @@ pub fn xts(
     assert!(data.len() >= 16);
     let mut tweak = encrypted(tweak_cipher, sector.to_le_bytes());
     let (whole, part) = (data.len() / 16, data.len() % 16);
-    // With ciphertext stealing the last two blocks are not like the others.
+    // With ciphertext stealing the last two blocks are processed differently.
     let plain = if part == 0 { whole } else { whole - 1 };
     for block in data[..16 * plain].chunks_mut(16) {
         xts_block(data_cipher, direction, tweak, block);
@@ -32,7 +32,7 @@ pub fn xts(
     };
     let (block, tail) = data[16 * plain..].split_at_mut(16);
     xts_block(data_cipher, direction, first, block);
-    // The tail takes what it needs of the block, and gives itself in exchange.
+    // Ciphertext stealing: the tail is exchanged with the first bytes of the block.
     tail.swap_with_slice(&mut block[..part]);
     xts_block(data_cipher, direction, second, block);
 }

@@ -1,32 +1,34 @@
-//! Representations: where a bit of a bundle lies. Shapes and index maps, no code that moves anything.
+//! Representations: the shapes of bundles, and index maps that give the position of each bit. Conversions are
+//! elsewhere.
 //!
-//! Pictures of the same are in docs/layouts.md.
+//! Pictures of the layouts are in docs/layouts.md.
 
 use std::fmt;
 
-/// How the blocks of one bundle lie in a tile.
+/// The layout of a bundle's blocks in a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Repr {
-    /// Sixteen bytes of a block together, block after block: as in a file.
+    /// Sixteen bytes per block, block after block, as in a file.
     Blocks,
-    /// 16 words of `bits` bits: word i holds byte i of `bits` / 8 blocks, a block a byte lane.
+    /// 16 words of `bits` bits: word i holds byte i of `bits` / 8 blocks, one block per byte lane.
     Bytesliced {
         /// Bits in a word.
         bits: usize,
     },
-    /// 8 words of `bits` bits: word j holds bit j of every byte of `bits` / 16 blocks; a byte lane is a
-    /// byte's place, its eight bits are eight blocks (Käsper and Schwabe, CHES 2009).
+    /// 8 words of `bits` bits: word j holds bit j of every byte of `bits` / 16 blocks. A byte lane is the
+    /// position of a byte in the state; its eight bits belong to eight blocks (Käsper and Schwabe, CHES
+    /// 2009).
     Hsliced {
         /// Bits in a word.
         bits: usize,
     },
-    /// 4 words of `bits` bits: word i holds the 32-bit word i (bytes 4i to 4i + 3, little-endian) of `bits` / 32
-    /// blocks, a block a 32-bit lane.
+    /// 4 words of `bits` bits: word i holds the 32-bit word i (bytes 4i to 4i + 3, little-endian) of `bits` /
+    /// 32 blocks, one block per 32-bit lane.
     Vsliced {
         /// Bits in a word.
         bits: usize,
     },
-    /// 128 words of `bits` lanes: word `8·byte + bit` holds that bit of every block, a block a lane.
+    /// 128 words of `bits` lanes: word `8·byte + bit` holds that bit of every block, one block per lane.
     Bitsliced {
         /// Lanes in a word, and blocks in a bundle.
         bits: usize,
@@ -34,7 +36,7 @@ pub enum Repr {
 }
 
 impl Repr {
-    /// Blocks that fill a tile of this shape exactly; `None` where any number does.
+    /// Blocks in one bundle of this shape; `None` if a tile can hold any number.
     pub const fn bundle_blocks(self) -> Option<usize> {
         match self {
             Self::Blocks => None,
@@ -45,8 +47,8 @@ impl Repr {
         }
     }
 
-    /// Where bit `bit` (0 least significant) of byte `byte` of block `block` lies in a tile whose
-    /// names are `phase` ShiftRows behind its places: the index of a bit in the tile's bytes, least
+    /// The position of bit `bit` (0 is the least significant) of byte `byte` of block `block` in a tile,
+    /// after `phase` ShiftRows by renaming. The result is the index of a bit in the tile's bytes, least
     /// significant first.
     pub const fn place(self, block: usize, byte: usize, bit: usize, phase: usize) -> usize {
         match self {
@@ -77,8 +79,8 @@ impl fmt::Display for Repr {
     }
 }
 
-/// The first bit of a block's 32-bit lane in a `vsliced` word of `bits` bits. Neighbours lie 128 bits apart, as
-/// in [`lane`].
+/// The first bit of a block's 32-bit lane in a `vsliced` word of `bits` bits. Consecutive blocks are 128 bits
+/// apart, as in [`lane`].
 pub const fn word_lane(bits: usize, block: usize) -> usize {
     let parts = if bits > 128 { bits / 128 } else { 1 };
     block % parts * 128 + block / parts * 32
@@ -86,31 +88,32 @@ pub const fn word_lane(bits: usize, block: usize) -> usize {
 
 /// The lane of a block in a bit-sliced word of `bits` lanes.
 ///
-/// A register of several 128-bit parts is loaded with that many neighbouring blocks, and the
-/// transposition works within the parts: so neighbours lie 128 lanes apart.
+/// A register of several 128-bit parts is loaded with one of several consecutive blocks in each part, and the
+/// transposition works within the parts. Consecutive blocks are therefore 128 lanes apart.
 pub const fn lane(bits: usize, block: usize) -> usize {
     let parts = if bits > 128 { bits / 128 } else { 1 };
     block % parts * (bits / parts) + block / parts
 }
 
-/// The block in lane number `lane` of a word of `bits` bits that has `lanes` lanes of whatever size: the inverse of [`lane`]
-/// for lanes of one bit.
+/// The block in lane `lane` of a word of `bits` bits that is divided into `lanes` lanes of equal size. For
+/// one-bit lanes this is the inverse of [`lane`].
 pub const fn block_of_lane(bits: usize, lanes: usize, lane: usize) -> usize {
     let parts = if bits > 128 { bits / 128 } else { 1 };
     let in_part = lanes / parts;
     lane % in_part * parts + lane / in_part
 }
 
-/// Where state byte `byte` (4·column + row) lies after `phase` ShiftRows by renaming.
+/// The position of state byte `byte` (4·column + row) after `phase` ShiftRows by renaming.
 ///
-/// ShiftRows moves row r by r columns. Instead of moving, the state counts how often it should have:
-/// row r of column c is then found r·phase columns further on.
+/// ShiftRows rotates row r by r columns. Instead of moving data, the tile counts the ShiftRows in `phase`.
+/// Row r of column c is then found r·phase columns further on.
 pub const fn shifted(byte: usize, phase: usize) -> usize {
     shifted_among(4, byte, phase)
 }
 
-/// The same for a state of `columns` columns, as Rijndael's wider blocks have: among eight columns, rows 2 and 3
-/// move by three and four. Names and places agree again after as many ShiftRows as there are columns.
+/// Like [`shifted`], for a state of `columns` columns, as in Rijndael's wider blocks. With eight columns,
+/// rows 2 and 3 rotate by three and four. After as many ShiftRows as there are columns, every byte is in its
+/// first position again.
 pub const fn shifted_among(columns: usize, byte: usize, phase: usize) -> usize {
     let (column, row) = (byte / 4, byte % 4);
     let offset = if columns == 8 { row + row / 2 } else { row };

@@ -16,14 +16,14 @@ use super::{ALWAYS_PLANNED, Kind, default_options};
 use crate::block::{BLOCK_BYTES, Error, Key};
 use crate::mode::{Eax, Gcm, Options};
 
-/// An authenticated mode that has a type: what tells `Aes128Eax` from `Aes128Gcm`.
+/// An authenticated mode at the type level: it distinguishes `Aes128Eax` from `Aes128Gcm`.
 pub trait Sealing: crate::mode::Aead + Send + Sync + Sized + 'static {
-    /// Its name as a type.
+    /// The mode's name, part of the name of the type.
     const NAME: &'static str;
     /// Bytes in a nonce, as a type.
     type NonceSize: ArraySize;
 
-    /// Plans the mode, with whole tags, and binds it to a key.
+    /// Plans the mode with tags of 16 bytes and binds it to a key.
     ///
     /// # Errors
     /// As `with_options` of the mode.
@@ -48,17 +48,18 @@ impl Sealing for Gcm {
     }
 }
 
-/// An authenticated mode of a cipher, with tags of 16 bytes; nonces have 16 bytes for EAX and 12 for GCM.
+/// An authenticated mode of a cipher, with tags of 16 bytes. Nonces have 16 bytes for EAX and 12 bytes for
+/// GCM.
 ///
-/// Clones share the expanded key, which is wiped when the last of them is dropped. When a tag is wrong,
-/// EAX writes nothing of the message, and GCM zeros alone: in place, the ciphertext is lost.
+/// Clones share the expanded key, which is wiped when the last clone is dropped. If a tag is wrong, EAX
+/// writes nothing. GCM overwrites the output with zeros; in place, this destroys the ciphertext.
 pub struct AeadCipher<K: Kind, M: Sealing> {
     mode: Arc<M>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Kind, M: Sealing> AeadCipher<K, M> {
-    /// Plans the mode by these options and binds it to a key of [`Cipher::key_bytes`] bytes.
+    /// Plans the mode with these options and binds it to a key of [`Cipher::key_bytes`] bytes.
     ///
     /// # Errors
     /// [`Error::KeyLength`], and as `with_options` of the mode.

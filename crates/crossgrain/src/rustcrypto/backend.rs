@@ -1,7 +1,7 @@
-//! What mode crates see of a block cipher: a block, a batch of blocks, and a rest of less than a batch.
+//! The backend that mode crates see: single blocks, batches of blocks, and a remainder of less than a batch.
 //!
-//! The size of a batch is a type, so there are two: one for plans that take whole blocks through
-//! registers, whose calls are cheap, and one for plans on tiles, whose batch fills a tile.
+//! The size of a batch is a type, so there are two. Plans that keep whole blocks in registers have cheap
+//! calls and get a smaller batch. For plans on tiles a batch fills a tile.
 
 use std::marker::PhantomData;
 
@@ -16,13 +16,13 @@ use cipher::{
 use crate::mode::Ecb;
 use crate::word::Buffers;
 
-/// Blocks in a batch where the plan takes any number of whole blocks (AES instructions), as a type.
+/// Blocks per batch if the plan takes any number of whole blocks (AES instructions), as a type.
 pub type BatchOfBlocks = U128;
 
-/// Blocks in a batch where the plan works on tiles, as a type.
+/// Blocks per batch if the plan works on tiles, as a type.
 pub type BatchOfTile = U512;
 
-/// A block, as the traits have it.
+/// A block as the traits define it.
 pub(super) type BlockArray = Array<u8, U16>;
 
 /// One direction of a cipher, in batches of `N` blocks.
@@ -31,7 +31,7 @@ struct Backend<'a, N> {
     batch: PhantomData<N>,
 }
 
-/// Gives a mode crate's work the backend that fits the plan.
+/// Runs a mode crate's work on the encryption backend for the plan.
 pub(super) fn encrypt(program: &Ecb, work: impl BlockCipherEncClosure<BlockSize = U16>) {
     if is_on_tiles(program) {
         work.call(&Backend::<BatchOfTile>::new(program));
@@ -40,7 +40,7 @@ pub(super) fn encrypt(program: &Ecb, work: impl BlockCipherEncClosure<BlockSize 
     }
 }
 
-/// The same for decryption.
+/// Runs a mode crate's work on the decryption backend for the plan.
 pub(super) fn decrypt(program: &Ecb, work: impl BlockCipherDecClosure<BlockSize = U16>) {
     if is_on_tiles(program) {
         work.call(&Backend::<BatchOfTile>::new(program));

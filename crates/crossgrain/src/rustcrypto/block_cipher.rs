@@ -19,9 +19,9 @@ use crate::block::{Block, Direction, Error, Key};
 use crate::mode::{Ecb, Options};
 use crate::word::Buffers;
 
-/// A block cipher with its key, in both directions.
+/// A block cipher with its key, for both directions.
 ///
-/// Clones share the expanded key, which is wiped when the last of them is dropped.
+/// Clones share the expanded key, which is wiped when the last clone is dropped.
 pub struct BlockCipher<K: Kind> {
     bound: Arc<Bound>,
     kind: PhantomData<fn() -> K>,
@@ -34,7 +34,7 @@ struct Bound {
 }
 
 impl<K: Kind> BlockCipher<K> {
-    /// Plans both directions by these options and binds them to a key of [`Cipher::key_bytes`] bytes.
+    /// Plans both directions with these options and binds them to a key of [`Cipher::key_bytes`] bytes.
     ///
     /// # Errors
     /// [`Error::KeyLength`], and as [`Ecb::with_options`].
@@ -49,16 +49,15 @@ impl<K: Kind> BlockCipher<K> {
         Ok(Self { bound: Arc::new(bound), kind: PhantomData })
     }
 
-    /// Enciphers any number of blocks.
+    /// Encrypts any number of blocks.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if there are not as many blocks of output as of input; nothing is written
-    /// then.
+    /// [`Error::LengthMismatch`] if `input` and `output` have different lengths. Then nothing is written.
     pub fn encrypt_n(&self, input: &[Block], output: &mut [Block]) -> Result<(), Error> {
         apply_n(&self.bound.encrypt, input, output)
     }
 
-    /// Deciphers any number of blocks.
+    /// Decrypts any number of blocks.
     ///
     /// # Errors
     /// As [`BlockCipher::encrypt_n`].
@@ -67,7 +66,7 @@ impl<K: Kind> BlockCipher<K> {
     }
 }
 
-/// A block alone needs none of what a longer job asks for.
+/// A single block takes a shortcut without the preparations of a longer job.
 #[inline]
 fn apply_n(cipher: &Ecb, input: &[Block], output: &mut [Block]) -> Result<(), Error> {
     if let ([from], [to]) = (input, &mut *output) {
@@ -92,7 +91,7 @@ impl<K: Kind> KeyInit for BlockCipher<K> {
     }
 }
 
-/// Whole slices go to the program at once; only what a mode crate asks for comes in batches.
+/// Slices go to the program as a whole. Only closures of mode crates work in batches.
 impl<K: Kind> BlockCipherEncrypt for BlockCipher<K> {
     fn encrypt_with_backend(&self, f: impl BlockCipherEncClosure<BlockSize = U16>) {
         backend::encrypt(&self.bound.encrypt, f);

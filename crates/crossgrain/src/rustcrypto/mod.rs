@@ -1,12 +1,12 @@
-//! The standard traits of Rust's ciphers (crates `cipher` 0.5 and what builds on it) for the engine.
+//! The standard traits of Rust's ciphers (crates `cipher` 0.5 and its dependents) for the engine.
 //!
-//! [`Aes128`] and its like are block ciphers that any mode crate takes, [`Aes128Ctr`] and its like stream
-//! ciphers, [`Aes128Eax`] and [`Aes128Gcm`] and their like authenticated ones (crate `aead` 0.6). A type holds
-//! programs bound to its key. Their plans are chosen at the first use of a cipher and remembered, so a further
-//! key costs its expansion and little else.
+//! [`Aes128`] and similar types are block ciphers for any mode crate. [`Aes128Ctr`] and similar types are
+//! stream ciphers. [`Aes128Eax`], [`Aes128Gcm`] and similar types are authenticated ciphers (crate `aead`
+//! 0.6). A value holds programs bound to its key. Plans are chosen at the first use of a cipher and cached,
+//! so each further key costs little more than its expansion.
 //!
-//! A block cipher offers mode crates batches of [`BatchOfBlocks`] or [`BatchOfTile`], whichever fits
-//! its plan, and takes what is left over in one call. Slices of blocks go through without batches.
+//! A block cipher offers mode crates batches of [`BatchOfBlocks`] or [`BatchOfTile`], depending on its plan,
+//! and processes the remainder in one call. Slices of blocks are processed without batches.
 //!
 //! ```
 //! use cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher};
@@ -38,11 +38,11 @@ use crate::block::Cipher;
 use crate::mode::{Eax, Gcm, Options};
 use crate::word::Features;
 
-/// A cipher of the engine as a type: what tells `Aes128` from `Aes256`.
+/// A cipher at the type level: it distinguishes `Aes128` from `Aes256`.
 pub trait Kind: sealed::Sealed + 'static {
     /// The cipher.
     const CIPHER: Cipher;
-    /// Its name as a type.
+    /// The name of the type.
     const NAME: &'static str;
     /// Bytes in a key, as a type.
     type KeySize: ArraySize;
@@ -65,7 +65,7 @@ macro_rules! key_size {
     };
 }
 
-/// A kind for each cipher of the registry, and the types that users name.
+/// Defines a kind for each cipher of the registry, and the public types.
 macro_rules! kinds {
     ($(
         $(#[doc = $about:literal])+
@@ -73,7 +73,7 @@ macro_rules! kinds {
             $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $ctr:ident $eax:ident $gcm:ident;
         )+}
     )+) => {
-        /// One uninhabited type for each cipher, to choose it by.
+        /// One uninhabited type for each cipher, used as a type parameter.
         pub mod kind {$($(
             #[doc = $title]
             #[cfg($of)]
@@ -112,13 +112,13 @@ macro_rules! kinds {
 
 ciphers!(kinds);
 
-/// How `new` runs: on the calling thread, by constant-time variants, with the instructions that the CPU has
-/// and `CROSSGRAIN_ISA` allows. Since `new` cannot fail, a cap that cannot be read counts as `portable`.
+/// The options of `new`: the calling thread, constant-time variants, and the instructions that the CPU has
+/// and `CROSSGRAIN_ISA` allows. `new` cannot fail, so an unreadable cap counts as `portable`.
 pub(crate) fn default_options() -> Options {
     static FEATURES: LazyLock<Features> =
         LazyLock::new(|| Features::from_environment().unwrap_or(Features::NONE));
     Options { threads: 1, features: Some(*FEATURES), ..Options::default() }
 }
 
-/// Why `new` does not fail.
+/// The reason why `new` cannot fail.
 const ALWAYS_PLANNED: &str = "the portable variants serve every job";

@@ -17,14 +17,16 @@ use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::mode::{Ctr, Options};
 use crate::word::Buffers;
 
-/// The length of the keystream. [`SeekNum`] counts whole blocks, and one more would not fit into 128 bits.
+/// The length of the keystream. [`SeekNum`] counts whole blocks, and one more block would not fit into 128
+/// bits.
 const KEYSTREAM_BYTES: u128 = u128::MAX - (BLOCK_BYTES as u128 - 1);
 
-/// CTR with a 128-bit big-endian counter, at a position of its keystream; equal to the `ctr` crate's
-/// `Ctr128BE`, except that the keystream does not end where the counter wraps: it has 2¹²⁸ − 16 bytes. All positions up
-/// to its end are available as `u128`, and a seek beyond it is refused.
+/// CTR with a 128-bit big-endian counter, at a position of its keystream.
 ///
-/// Clones share the expanded key, which is wiped when the last of them is dropped.
+/// It equals the `ctr` crate's `Ctr128BE`, except that the keystream has 2¹²⁸ − 16 bytes and does not end
+/// where the counter wraps. All positions up to its end are available as `u128`. A seek beyond the end fails.
+///
+/// Clones share the expanded key, which is wiped when the last clone is dropped.
 pub struct CtrStream<K: Kind> {
     stream: Arc<Ctr>,
     position_bytes: u128,
@@ -32,8 +34,8 @@ pub struct CtrStream<K: Kind> {
 }
 
 impl<K: Kind> CtrStream<K> {
-    /// Plans CTR by these options and binds it to a key of [`Cipher::key_bytes`] bytes and an initial counter
-    /// block.
+    /// Plans CTR with these options and binds it to a key of [`Cipher::key_bytes`] bytes and an initial
+    /// counter block.
     ///
     /// # Errors
     /// [`Error::KeyLength`], and as [`Ctr::with_options`].
@@ -82,7 +84,8 @@ impl<K: Kind> StreamCipher for CtrStream<K> {
 }
 
 impl<K: Kind> StreamCipherSeek for CtrStream<K> {
-    /// Bytes already used of a block are counted from 1 to a whole block, as [`SeekNum`] wants them.
+    /// [`SeekNum`] expects the used bytes of the current block as a number from 1 to 16, so the end of a
+    /// block counts as 16.
     fn try_current_pos<T: SeekNum>(&self) -> Result<T, OverflowError> {
         const BLOCK: u128 = BLOCK_BYTES as u128;
         let used = match self.position_bytes % BLOCK {

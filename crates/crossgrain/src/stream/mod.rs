@@ -1,12 +1,13 @@
-//! Random streams that are the same everywhere: the keystream of a cipher in counter mode.
+//! Reproducible random streams: the keystream of a cipher in counter mode.
 //!
-//! Block n of a stream is the cipher of the 128-bit number n, little-endian, and n wraps at 2¹²⁸. So every position is
-//! reached at once, whoever computes it gets the same bytes, and they do not tell, through the cache or otherwise,
-//! what the key is. Words are little-endian: a `u64` is eight bytes of the stream in order. With AES-128 that is
-//! randomgen's `AESCounter`. Published examples are in docs/streams.md, and hold for ever.
+//! Block n of a stream is the encryption of the 128-bit number n, little-endian, and n wraps at 2¹²⁸. Every
+//! position is therefore available directly, and every machine computes the same bytes. Neither the bytes nor
+//! the cache reveal the key. Words are little-endian: a `u64` is eight consecutive bytes of the stream. With
+//! AES-128 the stream equals randomgen's `AESCounter`. Published examples are in docs/streams.md; they will
+//! never change.
 //!
-//! [`Stream`] is all the bytes under a key, or a part of them, at any place. [`StreamRng`] goes through them in order, with
-//! a buffer for small draws. [`Seed`] makes keys from numbers.
+//! [`Stream`] is all bytes under a key, or a part of them, with access at any position. [`StreamRng`] reads
+//! them in order, with a buffer for small draws. [`Seed`] derives keys from numbers.
 //!
 //! ```
 //! use crossgrain::stream::{Seed, Stream};
@@ -45,21 +46,21 @@ use crate::mode::{Ctr, Finish, Options};
 use crate::plan::Plan;
 use crate::word::wipe;
 
-/// The bytes under one key: 2¹²⁸ blocks, or a part of them that overlaps no other.
+/// The bytes under one key: 2¹²⁸ blocks, or a part of them that overlaps no other part.
 ///
-/// Clones share the expanded key, which is wiped when the last of them is dropped.
+/// Clones share the expanded key, which is wiped when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// From counter 0 on.
+    /// The keystream from counter 0 on.
     keystream: Arc<Ctr>,
     /// The counter of the first block.
     first: u128,
-    /// The binary logarithm of the number of blocks, after which the first comes again: 128 at most.
+    /// Log₂ of the number of blocks, at most 128. After the last block the stream starts again.
     log_blocks: u32,
 }
 
 impl Stream {
-    /// All the bytes under a key, by the default options.
+    /// All bytes under a key, with the default options.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
@@ -67,7 +68,7 @@ impl Stream {
         Self::with_options(key, &Options::default())
     }
 
-    /// The same by these options.
+    /// All bytes under a key, with these options.
     ///
     /// # Errors
     /// As [`Ctr::with_options`].
@@ -76,11 +77,11 @@ impl Stream {
         Ok(Self { keystream, first: 0, log_blocks: u128::BITS })
     }
 
-    /// Part number `index` of 2^`log_parts` equal ones, in order. Parts do not overlap: each begins
-    /// again at its end. `part(64, n)` is stream n of 2⁶⁴, told apart by the upper half of the counter.
+    /// Part number `index` of 2^`log_parts` equal parts, in order. Parts do not overlap: each starts again at
+    /// its end. For example, `part(64, n)` is stream n of 2⁶⁴, and the upper half of the counter is n.
     ///
     /// # Errors
-    /// [`Error::NoSuchPart`] if there are not so many parts, or not so many blocks.
+    /// [`Error::NoSuchPart`] if `index` is too large, or if the stream has fewer than 2^`log_parts` blocks.
     pub fn part(&self, log_parts: u32, index: u128) -> Result<Self, Error> {
         let too_many = log_parts > self.log_blocks;
         if too_many || index.checked_shr(log_parts).is_some_and(|above| above > 0) {
@@ -91,19 +92,19 @@ impl Stream {
         Ok(Self { first, log_blocks, ..self.clone() })
     }
 
-    /// Goes through the stream in order.
+    /// A generator that reads the stream from its start.
     pub fn rng(&self) -> StreamRng {
         StreamRng::new(self.clone())
     }
 
-    /// The same from byte `position_bytes` on.
+    /// A generator that reads the stream from byte `position_bytes` on.
     pub fn rng_at(&self, position_bytes: u128) -> StreamRng {
         let mut rng = self.rng();
         rng.seek(position_bytes);
         rng
     }
 
-    /// The bytes from `position_bytes` on.
+    /// Fills `output` with the bytes from `position_bytes` on.
     pub fn fill_bytes_at(&self, position_bytes: u128, output: &mut [u8]) {
         let block = position_bytes / BLOCK_BYTES as u128;
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
@@ -118,7 +119,7 @@ impl Stream {
         self.fill_blocks(block.wrapping_add(1), rest, None);
     }
 
-    /// The plans that run, widest bundle first.
+    /// The plans in use, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.keystream.plans()
     }
@@ -136,10 +137,11 @@ impl Stream {
         }
     }
 
-    /// The bytes from the beginning of a block on, each piece of whole blocks finished by who wrote it.
+    /// Fills `output` from the start of a block on. Each thread calls `finish` on the whole blocks that it
+    /// has written.
     fn fill_blocks(&self, mut block: u128, mut output: &mut [u8], finish: Finish<'_>) {
         while !output.is_empty() {
-            // Where a part ends and begins again the counter jumps.
+            // At the end of a part the counter jumps back to its first block.
             let left = (self.last_block() - (block & self.last_block())).saturating_add(1);
             let left_bytes = usize::try_from(left.saturating_mul(BLOCK_BYTES as u128)).unwrap_or(usize::MAX);
             let (now, later) = output.split_at_mut(output.len().min(left_bytes));

@@ -1,10 +1,10 @@
-//! A stream in order: small draws out of a buffer, large ones straight into their place.
+//! A generator that reads a stream in order. Small draws come from a buffer; large ones are written directly
+//! to the output.
 //!
-//! Layout: every draw takes the next bytes of the stream, little-endian: four for a `u32`, eight for a `u64` or an
-//! `f64`, whatever was drawn before.
-//! Source of the uniform numbers: the upper 53 bits of a `u64`, times 2⁻⁵³, as NumPy has them.
-//! Holds: the buffer is wiped when dropped. Nothing is allocated once it is made, but by what a
-//! plan that works on tiles needs for itself.
+//! Layout: every draw takes the next bytes of the stream, little-endian, independent of earlier draws. A
+//! `u32` takes four bytes; a `u64` or an `f64` takes eight.
+//! Source: uniform numbers are the upper 53 bits of a `u64`, times 2⁻⁵³, as in NumPy.
+//! Invariants: the buffer is wiped on drop. After construction only plans on tiles allocate memory.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use crate::block::BLOCK_BYTES;
 use crate::mode::Finish;
 use crate::word::{bytes_of_mut, wipe};
 
-/// Bytes in the buffer: a bundle of the widest kernels.
+/// Bytes in the buffer: one bundle of the widest kernels.
 pub(super) const BUFFER_BYTES: usize = 8 * 1024;
 
 /// Blocks in the buffer.
 pub(super) const BUFFER_BLOCKS: u128 = (BUFFER_BYTES / BLOCK_BYTES) as u128;
 
-/// Bytes that wait to be drawn. Wiped when dropped.
+/// Bytes not drawn yet, wiped on drop.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Buffer([u8; BUFFER_BYTES]);
@@ -30,7 +30,7 @@ impl Drop for Buffer {
     }
 }
 
-/// A stream in order, from some byte on.
+/// A generator that reads a stream in order, starting at any byte.
 ///
 /// ```
 /// use crossgrain::Cipher;
@@ -48,7 +48,7 @@ pub struct StreamRng {
     /// The block after those in the buffer.
     block: u128,
     buffer: Box<Buffer>,
-    /// The byte of the buffer that is drawn next: its length where the buffer is used up.
+    /// The index of the next byte in the buffer, or the buffer's length if it is used up.
     next: usize,
 }
 
@@ -63,7 +63,7 @@ impl StreamRng {
         &self.stream
     }
 
-    /// Goes to a byte of the stream.
+    /// Moves to a byte of the stream.
     pub fn seek(&mut self, position_bytes: u128) {
         self.seek_block(
             position_bytes / BLOCK_BYTES as u128,
@@ -71,10 +71,11 @@ impl StreamRng {
         );
     }
 
-    /// Goes to a byte of a block: there are blocks that are too far for [`StreamRng::seek`] to name their bytes.
+    /// Moves to a byte of a block. This also reaches blocks whose byte positions exceed the 128 bits of
+    /// [`StreamRng::seek`].
     ///
     /// # Panics
-    /// If a block has no such byte.
+    /// If `byte` is not less than the length of a block.
     pub fn seek_block(&mut self, block: u128, byte: usize) {
         assert!(byte < BLOCK_BYTES, "a block has {BLOCK_BYTES} bytes");
         (self.block, self.next) = (block, BUFFER_BYTES);
@@ -84,7 +85,7 @@ impl StreamRng {
         }
     }
 
-    /// The byte that comes next: the number of its block, and its place in it.
+    /// The position of the next byte: the number of its block and its index in the block.
     pub const fn position(&self) -> (u128, usize) {
         let left_bytes = BUFFER_BYTES - self.next;
         let blocks = left_bytes.div_ceil(BLOCK_BYTES);
@@ -103,18 +104,18 @@ impl StreamRng {
         u32::from_le_bytes(self.next_bytes())
     }
 
-    /// A uniform number from 0 to 1, without 1: one of the 2⁵³ multiples of 2⁻⁵³.
+    /// A uniform number in [0, 1): one of the 2⁵³ multiples of 2⁻⁵³.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         uniform(self.next_u64())
     }
 
-    /// The next bytes. What is worth it is spread over threads.
+    /// Fills `output` with the next bytes. Long outputs are distributed over threads.
     pub fn fill_bytes(&mut self, output: &mut [u8]) {
         self.fill(output, None);
     }
 
-    /// The next numbers, eight bytes each.
+    /// Fills `output` with the next numbers, eight bytes each.
     pub fn fill_u64(&mut self, output: &mut [u64]) {
         self.fill_bytes(bytes_of_mut(output));
         for word in output {
@@ -122,18 +123,19 @@ impl StreamRng {
         }
     }
 
-    /// Uniform numbers as of [`StreamRng::next_f64`].
+    /// Fills `output` with uniform numbers like those of [`StreamRng::next_f64`].
     pub fn fill_f64(&mut self, output: &mut [f64]) {
         let bytes = bytes_of_mut(output);
         if self.next.is_multiple_of(size_of::<f64>()) {
             return self.fill(bytes, Some(&to_uniform));
         }
-        // Numbers do not lie within blocks: not by pieces of whole blocks.
+        // Numbers are not aligned in blocks, so threads cannot convert their pieces.
         self.fill(bytes, None);
         to_uniform(bytes);
     }
 
-    /// Takes bytes in order; each piece that is taken, of whole blocks but at either end, goes through `finish`.
+    /// Takes bytes in order. `finish` runs on each piece; all pieces except the first and the last consist of
+    /// whole blocks.
     fn fill(&mut self, output: &mut [u8], finish: Finish<'_>) {
         let buffered = output.len().min(BUFFER_BYTES - self.next);
         let (head, rest) = output.split_at_mut(buffered);
@@ -154,7 +156,7 @@ impl StreamRng {
         }
     }
 
-    /// Takes bytes out of the buffer, which has as many.
+    /// Takes bytes from the buffer, which must have enough.
     fn take(&mut self, output: &mut [u8]) {
         output.copy_from_slice(&self.buffer.0[self.next..][..output.len()]);
         self.next += output.len();
@@ -187,10 +189,11 @@ impl StreamRng {
     }
 }
 
-/// The upper 53 bits as a number from 0 to 1, without 1.
+/// Converts the upper 53 bits to a number in [0, 1).
 ///
-/// Their upper 21 are put below 2⁸⁴, and their lower 32 below 2⁵², where a number's last places are theirs; both powers
-/// are taken off again. Every step is exact, and every CPU does it in vectors, which it cannot do by a conversion.
+/// The upper 21 of these bits become the low mantissa bits of a number just above 2⁸⁴, and the lower 32 those
+/// of a number just above 2⁵². Then both powers of two are subtracted. Every step is exact, and every CPU can
+/// vectorise it, unlike a conversion of `u64`.
 #[inline]
 pub fn uniform(bits: u64) -> f64 {
     const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -200,7 +203,7 @@ pub fn uniform(bits: u64) -> f64 {
     (high - BOTH + low) * STEP
 }
 
-/// Little-endian words replaced by uniform numbers, as they lie in memory.
+/// Replaces little-endian words by uniform numbers in native byte order.
 fn to_uniform(bytes: &mut [u8]) {
     for word in bytes.as_chunks_mut().0 {
         *word = uniform(u64::from_le_bytes(*word)).to_ne_bytes();

@@ -1,34 +1,36 @@
-//! Keys from seeds: small numbers, alike or not, stirred into words that look like nothing in particular.
+//! Derives keys from seeds: hashes small, perhaps similar, numbers to words that look random.
 //!
-//! Computes what NumPy's `SeedSequence` computes, which is O'Neill's `seed_seq_fe` of 128 bits: a pool of four 32-bit
-//! words that every word of the seed and every word of the pool is mixed into, and as many words as are asked for
-//! drawn from the pool. So one number is the same stream here, on the command line and in Python.
+//! The result equals NumPy's `SeedSequence`, which is O'Neill's `seed_seq_fe` with 128 bits. Every word of
+//! the seed is mixed into a pool of four 32-bit words, and every word of the pool into the others. The words
+//! of the key are then drawn from the pool. One number therefore gives the same stream here, on the command
+//! line and in Python.
 //! Source: M. E. O'Neill, "Developing a seed_seq alternative" (2015); NumPy's `numpy.random.SeedSequence`.
-//! Holds: every operation is modulo 2³². It spreads seeds, it hides none: a seed that can be guessed is no secret.
+//! All operations are modulo 2³². The hash distributes seeds and does not hide them: a key from a guessable
+//! seed is not secret.
 
 use crate::block::{Cipher, Key};
 
 /// Words in the pool.
 const POOL: usize = 4;
 
-/// The hash of what goes in, and of what comes out: first constant, and what it is multiplied by each time.
+/// The hashes of input and of output words: initial constant, and its factor at each word.
 const HASH_IN: (u32, u32) = (0x43b0_d7e5, 0x931e_8875);
 const HASH_OUT: (u32, u32) = (0x8b51_f9dd, 0x58f3_8ded);
 
-/// What two words are multiplied by when they are mixed.
+/// The factors of the two words in a mixing step.
 const MIX: (u32, u32) = (0xca01_f9dd, 0x4973_f715);
 
-/// By how much words are shifted onto themselves.
+/// The distance of the right shift after each multiplication.
 const SHIFT: u32 = 16;
 
-/// What a stream begins from: a number, and a place in the tree of all that was spawned from it.
+/// The seed of a stream: a number, and a path in the tree of seeds spawned from it.
 ///
-/// Different seeds, and different children of one seed, give keys that have nothing to do with each other: streams
-/// under them do not overlap but by a chance of about 2⁻¹²⁸ a pair.
+/// Different seeds, and different children of one seed, give unrelated keys. Two streams under such keys
+/// overlap with a probability of about 2⁻¹²⁸.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Seed {
     entropy: u128,
-    /// Which child at each step down from the number.
+    /// The index of the child at each level below the number.
     children: Vec<u32>,
 }
 
@@ -38,7 +40,7 @@ impl Seed {
         Self { entropy, children: Vec::new() }
     }
 
-    /// Child number `index`: the same for the same number, whatever else was spawned.
+    /// Child number `index`. The result does not depend on other children.
     #[must_use]
     pub fn child(&self, index: u32) -> Self {
         let mut children = self.children.clone();

@@ -1,4 +1,4 @@
-//! Streams as the crate `rand_core` has generators.
+//! Implements the generator traits of the crate `rand_core` for streams.
 
 use std::convert::Infallible;
 
@@ -9,14 +9,14 @@ use super::rng::{BUFFER_BLOCKS, BUFFER_BYTES};
 use super::{Stream, StreamRng};
 use crate::word::{bytes_of_mut, wipe};
 
-/// Words in what [`Blocks`] generates at once.
+/// Words that [`Blocks`] generates per call.
 const WORDS: usize = BUFFER_BYTES / size_of::<u64>();
 
-/// A stream as a block generator, for those who bring a buffer of their own (`rand_core::block::BlockRng`).
+/// A stream as a block generator, for callers with their own buffer (`rand_core::block::BlockRng`).
 #[derive(Clone, Debug)]
 pub struct Blocks {
     stream: Stream,
-    /// The block that comes next.
+    /// The number of the next block.
     next: u128,
 }
 
@@ -62,5 +62,5 @@ impl TryRng for StreamRng {
     }
 }
 
-/// Where the key is secret. What was drawn can be found again by whoever learns the key later.
+/// Holds only if the key is secret. Anyone who learns the key later can compute all earlier output.
 impl TryCryptoRng for StreamRng {}

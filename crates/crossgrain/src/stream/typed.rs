@@ -1,4 +1,4 @@
-//! Generators as types, one for each cipher: what `rand_core`'s `SeedableRng` needs.
+//! Generators as types, one per cipher, as `rand_core`'s `SeedableRng` requires.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,27 +11,28 @@ use super::{Stream, StreamRng};
 use crate::block::Key;
 use crate::rustcrypto::{Kind, default_options, kind};
 
-/// A generator whose seed is a key of cipher `K`: all the bytes under it, in order, on the calling thread.
+/// A generator whose seed is a key of cipher `K`. It reads all bytes under the key in order, on the calling
+/// thread.
 ///
-/// Whatever a [`StreamRng`] can do, it can.
+/// It dereferences to [`StreamRng`].
 pub struct KeyedRng<K> {
     rng: StreamRng,
     kind: PhantomData<fn() -> K>,
 }
 
-/// By AES with a 128-bit key.
+/// A generator based on AES with a 128-bit key.
 pub type Aes128Rng = KeyedRng<kind::Aes128>;
-/// By AES with a 192-bit key.
+/// A generator based on AES with a 192-bit key.
 pub type Aes192Rng = KeyedRng<kind::Aes192>;
-/// By AES with a 256-bit key.
+/// A generator based on AES with a 256-bit key.
 pub type Aes256Rng = KeyedRng<kind::Aes256>;
-/// By Serpent with a 128-bit key.
+/// A generator based on Serpent with a 128-bit key.
 #[cfg(feature = "serpent")]
 pub type Serpent128Rng = KeyedRng<kind::Serpent128>;
-/// By Serpent with a 192-bit key.
+/// A generator based on Serpent with a 192-bit key.
 #[cfg(feature = "serpent")]
 pub type Serpent192Rng = KeyedRng<kind::Serpent192>;
-/// By Serpent with a 256-bit key.
+/// A generator based on Serpent with a 256-bit key.
 #[cfg(feature = "serpent")]
 pub type Serpent256Rng = KeyedRng<kind::Serpent256>;
 

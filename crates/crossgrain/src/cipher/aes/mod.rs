@@ -1,7 +1,7 @@
-//! AES, and Rijndael with blocks of 24 and 32 bytes, which shares its text.
+//! AES, and Rijndael with blocks of 24 and 32 bytes, from the same code.
 //!
-//! Byte r of column c of the state is byte 4c + r of the block. Decryption is the equivalent inverse cipher: the same steps in the same order, by
-//! round keys of their own, so that either direction adds a key before each S-box.
+//! Byte r of column c of the state is byte 4c + r of the block. Decryption is the equivalent inverse cipher:
+//! the same steps in the same order, with its own round keys. So both directions add a key before each S-box.
 //! Source: FIPS 197; the Rijndael submission for six and eight columns.
 
 pub mod scalar;
@@ -19,12 +19,12 @@ use crate::word::written_out;
 #[derive(Debug)]
 pub struct Aes;
 
-/// The linear maps: products with 2 and 4.
+/// The linear maps: multiplication by 2 and by 4.
 const DOUBLE: usize = 0;
 const QUADRUPLE: usize = 1;
 
 impl Description for Aes {
-    /// SubBytes and InvSubBytes: that of each direction.
+    /// SubBytes for encryption and InvSubBytes for decryption.
     const BOXES: &'static [Sbox] = &[sbox::AES, sbox::AES.inverse()];
 
     const MAPS: &'static [Linear] = &[Linear::DOUBLE, Linear::product(4, 0x1b)];
@@ -52,13 +52,13 @@ pub fn schedule<const BYTES: usize>(key: &[u8], direction: Direction) -> RoundKe
     keys
 }
 
-/// A way to SubWord. Its method must be `#[inline(always)]`, as a kernel's.
+/// An implementation of SubWord. Kernels call it, so its method must be `#[inline(always)]`.
 pub trait SubWord: Copy {
     /// The S-box on each byte.
     fn sub_word(self, word: u32) -> u32;
 }
 
-/// By gates.
+/// SubWord by gates.
 #[derive(Clone, Copy, Debug)]
 pub struct ByCircuit;
 
@@ -69,7 +69,8 @@ impl SubWord for ByCircuit {
     }
 }
 
-/// KeyExpansion (FIPS 197 §5.2): goes on with the words of a schedule, of which the first `key_words` are the key's.
+/// KeyExpansion (FIPS 197 §5.2). The first `key_words` words of the schedule hold the key; this fills the
+/// rest.
 #[inline(always)]
 pub fn expand(words: &mut [u8], key_words: usize, by: impl SubWord) {
     let load = |words: &[u8], i: usize| {
@@ -89,8 +90,8 @@ pub fn expand(words: &mut [u8], key_words: usize, by: impl SubWord) {
     }
 }
 
-/// Makes round keys those of the equivalent inverse cipher (FIPS 197 §5.3.5), in order of use: last first, and all but the outermost through
-/// InvMixColumns.
+/// Converts round keys to those of the equivalent inverse cipher (FIPS 197 §5.3.5), in order of use. It
+/// reverses their order and applies InvMixColumns to all but the outermost two.
 pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
     keys.reverse();
     if let [_, inner @ .., _] = keys {
@@ -100,10 +101,10 @@ pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
     }
 }
 
-/// Replaces a block of Rijndael, of 24 or 32 bytes, by look-ups.
+/// Encrypts or decrypts a Rijndael block of 24 or 32 bytes in place, by table look-ups.
 ///
 /// # Panics
-/// If it has another length.
+/// If the block has another length.
 pub fn crypt_wide_plainly(keys: &[u8], direction: Direction, block: &mut [u8]) {
     let s = Tables::of::<Aes>();
     if let Ok(block) = <&mut [u8; 24]>::try_from(&mut *block) {
@@ -121,7 +122,8 @@ impl OnBytes for Aes {
     }
 }
 
-/// The rounds on blocks of so many bytes. The steps are written out: where an index is known when this is compiled, the state lies in registers.
+/// Defines the rounds for blocks of `$bytes` bytes. The steps are unrolled, so indices are compile-time
+/// constants and the state stays in registers.
 macro_rules! rijndael {
     ($name:ident, $rounds:ident, $bytes:tt) => {
         #[inline(always)]
@@ -152,7 +154,7 @@ macro_rules! rijndael {
     };
 }
 
-/// The sum with a round key through the S-boxes, and ShiftRows.
+/// Adds a round key, substitutes, and applies ShiftRows.
 macro_rules! substituted {
     ($s:ident, $x:ident, $key:ident, $inverse:ident, $bytes:tt) => {
         written_out!(to < $bytes => {
@@ -166,20 +168,20 @@ rijndael!(rijndael_16, rounds_16, 16);
 rijndael!(rijndael_24, rounds_24, 24);
 rijndael!(rijndael_32, rounds_32, 32);
 
-/// The byte that ShiftRows moves to `to`, or InvShiftRows.
+/// The index of the byte that ShiftRows, or InvShiftRows, moves to `to`.
 #[inline(always)]
 const fn shifted_from(columns: usize, inverse: bool, to: usize) -> usize {
     let row = to % 4;
-    // Of eight columns the lower two rows move one further.
+    // With eight columns, the lower two rows move one place further.
     let left = if columns == 8 && row > 1 { row + 1 } else { row };
     (to + 4 * if inverse { columns - left } else { left }) % (4 * columns)
 }
 
-/// MixColumns or its inverse, on a column.
+/// MixColumns or InvMixColumns on a column.
 #[inline(always)]
 pub fn mix_column<S: Bytes, const INVERSE: bool>(s: S, mut x: [S::Byte; 4]) -> [S::Byte; 4] {
     if INVERSE {
-        // The inverse matrix is MixColumns' times one that adds 4·(aᵢ + aᵢ₊₂) to each row.
+        // InvMixColumns is MixColumns after adding 4·(aᵢ + aᵢ₊₂) to each row.
         let even = s.linear(s.add(x[0], x[2]), QUADRUPLE);
         let odd = s.linear(s.add(x[1], x[3]), QUADRUPLE);
         x = [s.add(x[0], even), s.add(x[1], odd), s.add(x[2], even), s.add(x[3], odd)];

@@ -1,12 +1,13 @@
 //! Steps of AES on single blocks and columns in plain integers, in constant time.
 //!
-//! For the key schedule and whatever else is computed once for a whole bundle. The S-box circuit runs on
-//! the bytes side by side, one bit of each byte in an integer: no table, no branch on data.
+//! They serve the key schedule and other computations that run once per bundle. The S-box circuit runs on all
+//! bytes of a word in parallel, with one bit of each byte per integer. It uses no table and no branch on
+//! data.
 //! Layout: a column is a little-endian `u32`, row 0 in its low byte.
 
 use crate::circuit::aes_sbox;
 
-/// One bit a byte: bits 0, 8, 16 and 24 of a 32-bit word.
+/// The lowest bit of each byte.
 const EACH_BYTE: u32 = 0x0101_0101;
 
 /// The S-box on each byte of a word: SubWord (FIPS 197 §5.2).
@@ -17,7 +18,7 @@ pub fn sub_word(word: u32) -> u32 {
     joined ^ (EACH_BYTE * u32::from(aes_sbox::CONSTANT))
 }
 
-/// Twice each byte of a column in GF(2⁸).
+/// Doubles each byte of a column in GF(2⁸).
 const fn double_each(column: u32) -> u32 {
     let high = column & 0x8080_8080;
     ((column ^ high) << 1) ^ ((high >> 7) * 0x1b)

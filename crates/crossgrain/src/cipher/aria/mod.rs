@@ -1,6 +1,8 @@
-//! ARIA: an involution on sixteen bytes, alternately by two layers of S-boxes.
+//! ARIA: rounds of key addition, sixteen S-boxes and the diffusion layer A, with two alternating S-box
+//! layers.
 //!
-//! Decryption is encryption by other keys: those of the rounds between, last first, through the diffusion layer A.
+//! A is an involution. Decryption is encryption under other keys: the order is reversed, and A is applied to
+//! all but the outermost two.
 //! Source: RFC 5794.
 
 use zeroize::Zeroizing;
@@ -15,7 +17,7 @@ use crate::word::{each, written_out};
 pub struct Aria;
 
 impl Description for Aria {
-    /// S₁, which is AES's, S₂, and their inverses.
+    /// S₁, which is AES's S-box, S₂, and their inverses.
     const BOXES: &'static [Sbox] = &{
         let s2 = Sbox::new(S2);
         [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
@@ -49,7 +51,7 @@ impl Scheduled for Aria {
     }
 }
 
-/// Rounds by keys of so many bytes.
+/// Number of rounds for keys of `key_bytes` bytes.
 const fn rounds(key_bytes: usize) -> usize {
     key_bytes / 4 + 8
 }
@@ -67,7 +69,7 @@ fn words<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
     [kl, w1, w2, w3]
 }
 
-/// A round by one of the constants C, whose S-boxes begin with number `first`.
+/// A round with one of the constants C as its key. Its S-boxes begin with number `first`.
 #[inline(always)]
 fn round_of_secret<S: KeyBytes>(s: S, from: [S::Byte; 16], constant: usize, first: usize) -> [S::Byte; 16] {
     const C: [u128; 3] = [
@@ -85,7 +87,7 @@ impl OnBytes for Aria {
     fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
         let (keys, last) = keys.split_at(keys.len() - 16);
         let mut x = block;
-        // An odd round and an even one; the last of all has no diffusion layer.
+        // Each iteration is an odd and an even round. The last round has no diffusion layer.
         let (pairs, _) = keys.as_chunks::<32>();
         for (n, keys) in pairs.iter().enumerate() {
             x = diffuse(s, layer(s, x, &keys[..16], 0));
@@ -98,14 +100,15 @@ impl OnBytes for Aria {
     }
 }
 
-/// A round key, and the S-boxes: those of odd rounds begin with number 0, those of even ones with number 2.
+/// Adds a round key and substitutes. The S-boxes of odd rounds begin with number 0, those of even rounds with
+/// number 2.
 #[inline(always)]
 fn layer<S: Bytes>(s: S, x: [S::Byte; 16], key: &[S::Key], first: usize) -> [S::Byte; 16] {
     written_out!(i < 16 => s.substitute_sum(x[i], &key[i], (i + first) % 4))
 }
 
-/// The diffusion layer A: each byte is the sum of seven, of which six sums of three are in several bytes. That takes 32 sums of three,
-/// or 64 of two.
+/// The diffusion layer A: each byte is the XOR of seven bytes. Six XORs of three bytes each occur in several
+/// results. This takes 32 XORs of three values or 64 XORs of two.
 #[inline(always)]
 fn diffuse<S: Bytes>(s: S, x: [S::Byte; 16]) -> [S::Byte; 16] {
     macro_rules! sum {

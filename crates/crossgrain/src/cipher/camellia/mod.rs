@@ -1,6 +1,7 @@
 //! Camellia: a Feistel network of two halves of eight bytes, with FL and its inverse after every sixth round.
 //!
-//! Keys stand in the order of their use, eight bytes each: two for whitening, six for rounds, two for FL, and so on.
+//! Round keys are stored in order of use, eight bytes each. The order is two for whitening, then six for
+//! rounds alternating with two for FL, and finally two for whitening.
 //! Source: RFC 3713.
 
 use zeroize::Zeroizing;
@@ -17,7 +18,7 @@ pub struct Camellia;
 /// The S-box of each byte of F's input, by number.
 const CHOICE: [usize; 8] = [0, 1, 2, 3, 1, 2, 3, 0];
 
-/// The linear maps of FL: a byte up by one bit, and its highest bit alone as the lowest.
+/// The linear maps of FL: a byte shifted left by one bit, and its highest bit moved to the lowest place.
 const UP: usize = 0;
 const CARRY: usize = 1;
 
@@ -27,7 +28,7 @@ impl Description for Camellia {
         [s1, s1.rotated(0, 1), s1.rotated(0, 7), s1.rotated(1, 0)]
     };
 
-    /// Up by one bit; and the highest bit as the lowest.
+    /// A shift left by one bit; the highest bit moved to the lowest place.
     const MAPS: &'static [Linear] =
         &[Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
 }
@@ -55,18 +56,19 @@ impl Scheduled for Camellia {
     }
 }
 
-/// The keys of keys of so many bytes.
+/// The list of round keys for keys of `key_bytes` bytes.
 const fn list(key_bytes: usize) -> &'static [(Source, usize, usize)] {
     if key_bytes == 16 { SHORT } else { LONG }
 }
 
-/// Where decryption takes key number `at` of `count`: backwards, but whitening keys by their halves.
+/// The place in decryption of round key number `at` of `count`. The order is reversed, except that the two
+/// halves of whitening keys keep their order.
 const fn from_the_end(at: usize, count: usize) -> usize {
     let place = count - 1 - at;
     if place < 2 || place >= count - 2 { place ^ 1 } else { place }
 }
 
-/// What round keys are rotations of.
+/// The values from which round keys are taken.
 #[derive(Clone, Copy)]
 enum Source {
     Kl,
@@ -89,7 +91,7 @@ fn sources<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
     [kl, kr, ka, kb]
 }
 
-/// Two rounds by the constants Σ from number `first` on.
+/// Two rounds with the constants Σ from number `first` on.
 #[inline(always)]
 fn two_rounds<S: KeyBytes>(s: S, state: [S::Byte; 16], first: usize) -> [S::Byte; 16] {
     const SIGMA: [u64; 6] = [
@@ -106,21 +108,21 @@ fn two_rounds<S: KeyBytes>(s: S, state: [S::Byte; 16], first: usize) -> [S::Byte
     each!(i < 16 => if i < 8 { d1[i] } else { d2[i - 8] })
 }
 
-/// F of a sum with a key.
+/// F of a value that already includes the key.
 #[inline(always)]
 fn f_of_secret<S: KeyBytes>(s: S, mut sum: Half<S::Byte>) -> Half<S::Byte> {
     s.substitute(|at| CHOICE[at], &mut sum);
     p(s, sum)
 }
 
-/// Half 1 is the high one. Both halves of a rotation.
+/// Expands to both halves of each rotation: half 1, the high one, and half 0.
 macro_rules! halves {
     ($($source:ident $rotation:literal $($half:literal)?),*) => {
         &[$((Source::$source, $rotation, 1), (Source::$source, $rotation, 0)),*]
     };
 }
 
-/// The keys of 16-byte keys in order: what of, rotated how far, and which half.
+/// The round keys of a 16-byte key in order: source, rotation, half.
 const SHORT: &[(Source, usize, usize)] = &[
     (Source::Kl, 0, 1),
     (Source::Kl, 0, 0),
@@ -150,7 +152,7 @@ const SHORT: &[(Source, usize, usize)] = &[
     (Source::Ka, 111, 0),
 ];
 
-/// The keys of longer keys.
+/// The round keys of a longer key.
 const LONG: &[(Source, usize, usize)] = halves![
     Kl 0, Kb 0, Kr 15, Ka 15, Kr 30, Kb 30, Kl 45, Ka 45, Kl 60, Kr 60, Kb 60, Kl 77, Ka 77, Kr 94, Ka 94, Kl 111, Kb 111
 ];
@@ -188,13 +190,13 @@ impl OnBytes for Camellia {
     }
 }
 
-/// The halves of a block: the high one, which comes first, and the low one.
+/// The halves of a block: the high half, which comes first, and the low half.
 #[inline(always)]
 fn halves<T: Copy>(block: &[T; 16]) -> [Half<T>; 2] {
     [written_out!(i < 8 => block[i]), written_out!(i < 8 => block[8 + i])]
 }
 
-/// The keys for whitening before the rounds.
+/// Whitening before the rounds.
 struct Begin;
 
 impl Pass for Begin {
@@ -221,7 +223,7 @@ impl<const HIGH: bool> Pass for Round<HIGH> {
     }
 }
 
-/// FL of the high half, and its inverse of the low one.
+/// FL of the high half, and the inverse of FL of the low half.
 struct Middle;
 
 impl Pass for Middle {
@@ -235,7 +237,7 @@ impl Pass for Middle {
     }
 }
 
-/// The keys for whitening after the rounds, with the halves exchanged.
+/// Whitening after the rounds, with the halves exchanged.
 struct End;
 
 impl Pass for End {
@@ -247,7 +249,7 @@ impl Pass for End {
     }
 }
 
-/// The sum of one half and the function F of the other half and a round key.
+/// XORs F of one half and a round key into the other half.
 #[inline(always)]
 fn add_f<S: Bytes>(s: S, to: Half<S::Byte>, of: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
     let z: Half<S::Byte> = written_out!(i < 8 => s.substitute_sum(of[i], &key[i], CHOICE[i]));
@@ -263,8 +265,8 @@ fn three<S: Bytes>(s: S, a: S::Byte, b: S::Byte, c: S::Byte) -> S::Byte {
     s.add(s.add(a, b), c)
 }
 
-/// The sum of a half and P of another, by 16 sums of two or three, where P and then the sum take 20. On sums of two it would be the
-/// other way round: 29, and 24.
+/// Adds P of `z` to a half by 16 XORs of two or three values; P followed by the addition takes 20 of them.
+/// With XORs of two values this takes 29, and P followed by the addition takes 24.
 #[inline(always)]
 fn add_p_by_threes<S: Bytes>(s: S, to: Half<S::Byte>, z: Half<S::Byte>) -> Half<S::Byte> {
     let [z1, z2, z3, z4, z5, z6, z7, z8] = z;
@@ -279,7 +281,7 @@ fn add_p_by_threes<S: Bytes>(s: S, to: Half<S::Byte>, z: Half<S::Byte>) -> Half<
     written_out!(i < 8 => if i < 4 { three(s, all, w[i % 4], to[i]) } else { three(s, z[i % 4], w[i % 4], to[i]) })
 }
 
-/// The permutation P, by 16 sums (Camellia's specification, "efficient implementation" on bytes).
+/// The permutation P, by 16 XORs (Camellia's specification, "efficient implementation" on bytes).
 #[inline(always)]
 fn p<S: Bytes>(s: S, z: Half<S::Byte>) -> Half<S::Byte> {
     let [mut z1, mut z2, mut z3, mut z4, mut z5, mut z6, mut z7, mut z8] = z;
@@ -290,7 +292,7 @@ fn p<S: Bytes>(s: S, z: Half<S::Byte>) -> Half<S::Byte> {
     [z5, z6, z7, z8, z1, z2, z3, z4]
 }
 
-/// A word of four bytes rotated up by one bit, of which a key has some.
+/// The AND of a four-byte word with a key, rotated left by one bit.
 #[inline(always)]
 fn rotated<S: Bytes>(s: S, word: [S::Byte; 4], key: &[S::Key]) -> [S::Byte; 4] {
     let x = written_out!(i < 4 => s.and_key(word[i], &key[i]));
@@ -311,7 +313,7 @@ fn inv_fl<S: Bytes>(s: S, y: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
     written_out!(i < 8 => if i < 4 { high[i % 4] } else { s.add(y[i], turned[i % 4]) })
 }
 
-/// The S-box s₁, of which the other three are rotations.
+/// The S-box s₁. The other three are rotations of it.
 const S1: [u8; 256] = [
     0x70, 0x82, 0x2c, 0xec, 0xb3, 0x27, 0xc0, 0xe5, 0xe4, 0x85, 0x57, 0x35, 0xea, 0x0c, 0xae, 0x41, 0x23,
     0xef, 0x6b, 0x93, 0x45, 0x19, 0xa5, 0x21, 0xed, 0x0e, 0x4f, 0x4e, 0x1d, 0x65, 0x92, 0xbd, 0x86, 0xb8,

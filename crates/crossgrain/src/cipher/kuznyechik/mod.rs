@@ -1,9 +1,10 @@
-//! Kuznyechik: nine rounds of key, S-box and linear transformation, and a last key.
+//! Kuznyechik: nine rounds of key addition, S-box and linear transformation L, and a final key addition.
 //!
-//! The linear transformation L is sixteen steps R of a shift register: a byte that is a sum of products of all sixteen comes in front, and the
-//! last one goes. On registers only that byte is computed; the rest is renaming. Factors are the same from both ends, so L of the
-//! bytes from last to first is its inverse: decryption takes blocks so.
-//! Source: RFC 7801. Products are by x⁸ + x⁷ + x⁶ + x + 1.
+//! L is sixteen steps R of a shift register. Each step computes a new first byte, a linear combination of all
+//! sixteen bytes, and drops the last byte. On registers only the new byte is computed; the shift only renames
+//! registers. The coefficients of bytes 0 to 14 are a palindrome, and that of the last byte is 1. The inverse
+//! of L is therefore L on the bytes in reversed order. Decryption uses this and reverses blocks.
+//! Source: RFC 7801. Multiplication is modulo x⁸ + x⁷ + x⁶ + x + 1.
 
 use zeroize::Zeroizing;
 
@@ -19,13 +20,14 @@ pub struct Kuznyechik;
 /// The low eight bits of the polynomial.
 const POLYNOMIAL: u8 = 0xc3;
 
-/// The factors of R other than one, which are the linear maps; in this order the bytes before and behind the middle have them.
+/// The coefficients of R other than one, in their order from either end to the middle. They are the linear
+/// maps.
 const FACTORS: [u8; 7] = [148, 32, 133, 16, 194, 192, 251];
 
-/// Round keys.
+/// Number of round keys.
 const KEYS: usize = 10;
 
-/// The constants of the key schedule, one for each round of its Feistel network: L of their numbers.
+/// The constants of the key schedule, one for each round of its Feistel network: L of the round's number.
 const CONSTANTS: [Block; 32] = {
     let (mut constants, mut at) = ([[0; 16]; 32], 0);
     while at < 32 {
@@ -79,7 +81,8 @@ impl Scheduled for Kuznyechik {
                     let last = KEYS - 1;
                     match direction {
                         Direction::Encrypt => keep(16 * number, &key),
-                        // For reversed blocks, and all but the last added after the inverse of L and not before it.
+                        // Keys for reversed blocks. All keys but the last are added after the inverse of L
+                        // instead of before it.
                         Direction::Decrypt if number == 0 => keep(16 * last, &reversed(key)),
                         Direction::Decrypt => keep(16 * (last - number), &mix(s, reversed(key))),
                     }
@@ -89,12 +92,12 @@ impl Scheduled for Kuznyechik {
     }
 }
 
-/// L of a block that is known when this is compiled.
+/// L of a block that is a compile-time constant.
 const fn l(mut x: Block) -> Block {
     let mut first = 16;
     while first > 0 {
         first -= 1;
-        // The last byte is where the new one goes: byte i lies in place `first` + 1 + i.
+        // The new byte overwrites the last one. Byte i is at index `first` + 1 + i, modulo 16.
         let (mut sum, mut i) = (x[first], 0);
         while i < 15 {
             let byte = x[(first + 1 + i) % 16];
@@ -118,7 +121,8 @@ impl OnBytes for Kuznyechik {
         let encrypts = direction == Direction::Encrypt;
         let (mut x, sbox) = if encrypts { (block, 0) } else { (reversed(block), 1) };
         let mut keys = rounds.as_chunks::<16>().0.iter();
-        // S-boxes and L in turn, so that the text of each stands here once; decryption begins with L.
+        // The loop alternates between S-boxes and L, so the code of each exists only once. Decryption begins
+        // with L.
         let mut substitutes = encrypts;
         for _ in 0..2 * keys.len() {
             if substitutes && let Some(key) = keys.next() {
@@ -133,13 +137,13 @@ impl OnBytes for Kuznyechik {
     }
 }
 
-/// The bytes from the last to the first, on which the inverse of L is L.
+/// The bytes in reversed order, on which the inverse of L is L.
 #[inline(always)]
 fn reversed<T: Copy>(x: [T; 16]) -> [T; 16] {
     written_out!(i < 16 => x[15 - i])
 }
 
-/// L: sixteen steps R. Byte i is in place i - n modulo 16 after n of them.
+/// L: sixteen steps R. After n steps, byte i is at index i − n modulo 16.
 #[inline(always)]
 fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
     unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
@@ -148,9 +152,10 @@ fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
     x
 }
 
-/// The byte that a step R puts in front of bytes 0 to 14, which lie from place `first` on and around, in place of the last byte.
+/// The new first byte of a step R. Bytes 0 to 14 are at the indices from `first` on, modulo 16, and the last
+/// byte is at index `last`.
 ///
-/// Factors are the same from both ends, so sums are multiplied.
+/// The coefficients are a palindrome, so bytes with equal coefficients are added before the multiplication.
 #[inline(always)]
 fn step<S: Bytes>(s: S, x: [S::Byte; 16], first: usize, last: usize) -> S::Byte {
     let pair = written_out!(i < 8 => s.add(x[(first + i) % 16], x[(first + 14 - i) % 16]));

@@ -1,9 +1,12 @@
-//! Serpent in the submission's bit-slice description: four words of 32 bits, bit j of which meet in S-box j.
+//! Serpent in the submission's bit-slice description.
 //!
-//! Word i is bytes 4i to 4i + 3 of the block, little-endian (NESSIE's order). Bit j of word 0 is the least significant of an S-box's input.
-//! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998), §3 for the cipher, §4 for the key
-//! schedule, appendix A for the S-boxes. `tests/serpent.rs` compares this with the submission's standard description, whose linear
-//! transformation is a table.
+//! The state is four 32-bit words. Bit j of the four words is the input of copy j of an S-box, with word 0 as
+//! the least significant bit. Word i is bytes 4i to 4i + 3 of the block, little-endian (NESSIE's order). A
+//! round is key addition, 32 copies of S-box (round mod 8), and the linear transformation. The last round has
+//! a second key addition instead of the linear transformation.
+//! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998), §3
+//! for the cipher, §4 for the key schedule, appendix A for the S-boxes. `tests/serpent.rs` compares this with
+//! the submission's standard description, whose linear transformation is a table.
 
 pub mod schedule;
 
@@ -22,7 +25,7 @@ use crate::word::{Lanes, Portable, each, unrolled};
 #[derive(Debug)]
 pub struct Serpent;
 
-/// Rounds, whatever the key.
+/// Rounds, for every key size.
 pub const ROUNDS: usize = 32;
 
 /// A round key: one word for each word of the state.
@@ -41,7 +44,7 @@ pub const S_BOXES: [[u8; 16]; 8] = [
 ];
 
 impl Description for Serpent {
-    /// None of eight bits.
+    /// Serpent has no 8-bit S-boxes.
     const BOXES: &'static [Sbox] = &[];
 }
 
@@ -67,14 +70,14 @@ impl ByHand for Serpent {
     }
 }
 
-/// The key schedule: round keys 0 to 32.
+/// The key schedule: computes round keys 0 to 32.
 pub fn expand(key: &[u8], round_keys: &mut [RoundKey; ROUNDS + 1]) {
     let mut words = Zeroizing::new([0_u32; 8]);
     let bytes = key.as_chunks().0;
     for (word, bytes) in words.iter_mut().zip(bytes) {
         *word = u32::from_le_bytes(*bytes);
     }
-    // Shorter keys are made 256 bits long by a one and zeros.
+    // Shorter keys are padded to 256 bits with a one bit and zeros.
     if let Some(end) = words.get_mut(bytes.len()) {
         *end = 1;
     }
@@ -84,13 +87,13 @@ pub fn expand(key: &[u8], round_keys: &mut [RoundKey; ROUNDS + 1]) {
     }
 }
 
-/// What the linear transformation is made of: sums, and words whose bits move towards the high end.
+/// The operations of the linear transformation: XOR, rotation and shift of words.
 pub trait Moves: Copy + BitXor<Output = Self> {
-    /// Every word of 32 bits rotated.
+    /// Rotates every 32-bit word left.
     #[must_use]
     fn rotated<const COUNT: u32>(self) -> Self;
 
-    /// Every word of 32 bits shifted.
+    /// Shifts every 32-bit word left.
     #[must_use]
     fn shifted<const COUNT: u32>(self) -> Self;
 }
@@ -118,7 +121,7 @@ pub fn transform<W: Moves>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     [x0, x1, x2, x3]
 }
 
-/// Its inverse: the same steps undone, last first.
+/// The inverse linear transformation: the same steps undone, last first.
 #[inline(always)]
 pub fn inv_transform<W: Moves>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let x2 = x2.rotated::<{ 32 - 22 }>() ^ x3 ^ x1.shifted::<7>();
@@ -128,21 +131,21 @@ pub fn inv_transform<W: Moves>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     [x0.rotated::<{ 32 - 13 }>(), x1, x2.rotated::<{ 32 - 3 }>(), x3]
 }
 
-/// What the rounds compute with: the words of one block or of many, and the round keys.
+/// The rounds over any state: the words of one block or of many, with their round keys.
 ///
 /// Methods must be `#[inline(always)]` where the rounds are a kernel.
 pub trait Rounds {
     /// A word of the state.
     type Word: Moves;
 
-    /// The sum with round key `eight + index`, where `eight` is a multiple of eight and `index` known when compiled. Every key is asked for once, in the
-    /// order of use.
+    /// Adds round key `eight + index`. `eight` is a multiple of eight and `index` is a compile-time constant.
+    /// The rounds request each key once, in order of use.
     fn add_key(&mut self, words: [Self::Word; 4], eight: usize, index: usize) -> [Self::Word; 4];
 
-    /// S-box `index`, or its inverse to decrypt, on all bits of four words.
+    /// S-box `index`, or its inverse for decryption, on all bits of four words.
     fn substitute(direction: Direction, index: usize, words: [Self::Word; 4]) -> [Self::Word; 4];
 
-    /// The whole cipher.
+    /// Encrypts.
     #[inline(always)]
     fn encrypt(&mut self, mut state: [Self::Word; 4]) -> [Self::Word; 4] {
         for eight in (0..ROUNDS).step_by(8) {
@@ -157,7 +160,7 @@ pub trait Rounds {
         self.add_key(state, ROUNDS, 0)
     }
 
-    /// The inverse cipher.
+    /// Decrypts.
     #[inline(always)]
     fn decrypt(&mut self, state: [Self::Word; 4]) -> [Self::Word; 4] {
         let mut state = self.add_key(state, ROUNDS, 0);
@@ -174,7 +177,7 @@ pub trait Rounds {
     }
 }
 
-/// One block, by look-ups, and round keys in the order of use.
+/// One block with table look-ups, and round keys in order of use.
 struct Plain<'a>(Iter<'a, Block>);
 
 impl Rounds for Plain<'_> {
@@ -199,7 +202,7 @@ pub fn words_of(block: &Block) -> [u32; 4] {
     each!(i < 4 => u32::from_le_bytes(words[i]))
 }
 
-/// The S-box that undoes another.
+/// The inverse of an S-box.
 pub fn inverted(s_box: &[u8; 16]) -> [u8; 16] {
     let mut inverse = [0; 16];
     for (input, output) in s_box.iter().enumerate() {
@@ -208,7 +211,7 @@ pub fn inverted(s_box: &[u8; 16]) -> [u8; 16] {
     inverse
 }
 
-/// An S-box on all 32 places, by look-ups.
+/// Applies an S-box at all 32 bit positions, by table look-ups.
 pub fn substitute(s_box: &[u8; 16], words: [u32; 4]) -> [u32; 4] {
     let mut substituted = [0; 4];
     for place in 0..32 {

@@ -1,10 +1,16 @@
-//! Serpent's key schedule for one key or for a key a lane, in constant time: the S-boxes are circuits, and nothing
-//! branches on a key.
+//! Serpent's key schedule, for one key or for one key per lane, in constant time.
 //!
-//! Source: the submission, §4. Layout: a word of 32 bits of every key is a 32-bit lane of a register (`vsliced`), or
-//! 32 registers, one for each of its bits (`bitsliced`), where the rotation is a renaming.
-//! Holds: round keys come one after another, first to last or last to first, so that a search need not keep them; prekeys
-//! are wiped when dropped.
+//! ```text
+//! w[n] = (w[n−8] ⊕ w[n−5] ⊕ w[n−3] ⊕ w[n−1] ⊕ φ ⊕ n) rotated left by 11; w[−8] to w[−1] are the key
+//! round key r = S-box (3 − r) mod 8 of w[4r] to w[4r+3]
+//! ```
+//!
+//! The S-boxes are circuits, and nothing branches on a key.
+//! Layout: a 32-bit word of every key is a 32-bit lane of a register (`vsliced`), or 32 registers, one per
+//! bit (`bitsliced`). In the latter a rotation only renames registers.
+//! Source: the submission, §4.
+//! Invariants: round keys are produced one at a time, first to last or last to first, so a search need not
+//! store them. Prekeys are wiped on drop.
 
 use std::fmt;
 
@@ -15,19 +21,19 @@ use crate::word::{Lane32, Lanes, Register, each, unrolled};
 /// The fractional part of the golden ratio.
 const PHI: u32 = 0x9e37_79b9;
 
-/// A word of 32 bits of every key.
+/// A 32-bit word of every key.
 pub trait KeyWord: Copy {
-    /// The proof that its instructions are there.
+    /// The token that proves that the CPU has the instructions.
     type Isa: Copy;
 
-    /// The same word of all keys.
+    /// The same word for all keys.
     fn constant(isa: Self::Isa, word: u32) -> Self;
 
-    /// Sums of bits.
+    /// XOR.
     #[must_use]
     fn sum(self, other: Self) -> Self;
 
-    /// Rotated by 11 towards the most significant bit.
+    /// Rotates the word left by 11.
     #[must_use]
     fn rotated_by_11(self) -> Self;
 
@@ -35,12 +41,12 @@ pub trait KeyWord: Copy {
     fn substituted(index: usize, words: [Self; 4]) -> [Self; 4];
 }
 
-/// Lanes of 32 bits, in registers and in circuits alike.
+/// Lanes of 32 bits, in registers or in circuits.
 pub trait KeyLanes: Lanes {
-    /// What they are made from.
+    /// The token from which constants are created.
     type Isa: Copy;
 
-    /// The same in every lane.
+    /// The same word in every lane.
     fn constant(isa: Self::Isa, word: u32) -> Self;
 }
 
@@ -107,22 +113,22 @@ impl<W: Register> KeyWord for [W; 32] {
     }
 }
 
-/// The round keys of a key a lane, one after another.
+/// The round keys of one key per lane, one after another.
 pub struct Schedule<T: KeyWord> {
     isa: T::Isa,
-    /// The last eight prekeys, that of number n at place n modulo 8.
+    /// The last eight prekeys; prekey n is at index n modulo 8.
     prekeys: [T; 8],
     round: usize,
 }
 
 impl<T: KeyWord> Schedule<T> {
-    /// Keys of 256 bits, word 0 first. Shorter ones end in a one and zeros.
+    /// Starts from keys of 256 bits, word 0 first. Shorter keys must be padded with a one bit and zeros.
     #[inline(always)]
     pub const fn new(isa: T::Isa, keys: [T; 8]) -> Self {
         Self { isa, prekeys: keys, round: 0 }
     }
 
-    /// The next round key: 33 times, from round 0 on.
+    /// The next round key. May be called 33 times, starting with round 0.
     #[inline(always)]
     pub fn round_key(&mut self) -> [T; 4] {
         let round = self.round;
@@ -130,15 +136,17 @@ impl<T: KeyWord> Schedule<T> {
         self.round_key_of(round - round % 8, round % 8)
     }
 
-    /// Round key `eight + index` for a multiple of eight, the keys before it having been asked for: where `index` is known
-    /// when compiled, so are the S-box and the prekeys' places.
+    /// Round key `eight + index`, where `eight` is a multiple of eight. All earlier keys must have been
+    /// requested before. If `index` is a compile-time constant, so are the S-box and the indices of the
+    /// prekeys.
     #[inline(always)]
     pub fn round_key_of(&mut self, eight: usize, index: usize) -> [T; 4] {
         self.advance(eight, index);
         self.substituted(index)
     }
 
-    /// The four prekeys of round key `eight + index`, in the places of those eight before.
+    /// Computes the four prekeys of round key `eight + index`. They overwrite the four that are eight places
+    /// older.
     #[inline(always)]
     fn advance(&mut self, eight: usize, index: usize) {
         let Self { isa, prekeys, .. } = self;
@@ -150,7 +158,7 @@ impl<T: KeyWord> Schedule<T> {
         }
     }
 
-    /// Of the prekeys of a round key, that key.
+    /// The round key for the current prekeys.
     #[inline(always)]
     fn substituted(&self, index: usize) -> [T; 4] {
         let first = 4 * index % 8;
@@ -159,7 +167,7 @@ impl<T: KeyWord> Schedule<T> {
 }
 
 impl<W: KeyLanes> Schedule<W> {
-    /// The prekeys at the end of the schedule: they are affine in the key.
+    /// The prekeys at the end of the schedule. They are affine functions of the key.
     #[inline(always)]
     pub fn last_prekeys(isa: W::Isa, keys: [W; 8]) -> [W; 8] {
         let mut schedule = Self::new(isa, keys);
@@ -170,13 +178,14 @@ impl<W: KeyLanes> Schedule<W> {
         schedule.prekeys
     }
 
-    /// The schedule at its end, from where round keys come last first.
+    /// A schedule at its end, from which round keys are produced last to first.
     #[inline(always)]
     pub const fn at_end(isa: W::Isa, last_prekeys: [W; 8]) -> Self {
         Self { isa, prekeys: last_prekeys, round: ROUNDS + 1 }
     }
 
-    /// Round key `eight + index` for a multiple of eight, the keys after it having been asked for.
+    /// Round key `eight + index`, where `eight` is a multiple of eight. All later keys must have been
+    /// requested before.
     #[inline(always)]
     pub fn round_key_back_of(&mut self, eight: usize, index: usize) -> [W; 4] {
         let key = self.substituted(index);

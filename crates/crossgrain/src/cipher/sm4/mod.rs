@@ -1,7 +1,8 @@
 //! SM4: 32 rounds of an unbalanced Feistel network on four words.
 //!
-//! A round adds to one word T of the sum of the other three and the round key: the S-box on four bytes, then L. The words move
-//! along by one a round, so four rounds bring all of them to where they were.
+//! A round XORs T of (the other three words ⊕ the round key) into one word. T is the S-box on four bytes,
+//! then L. Each round shifts the roles of the words by one, so after four rounds every word is in its old
+//! role. Decryption uses the round keys in reverse order.
 //! Source: GB/T 32907-2016; draft-ribose-cfrg-sm4-10 gives it in English.
 
 use zeroize::Zeroizing;
@@ -15,13 +16,13 @@ use crate::word::each;
 #[derive(Debug)]
 pub struct Sm4;
 
-/// Rounds, and words of round keys.
+/// Rounds; each has one word of round key.
 const ROUNDS: usize = 32;
 
 /// The system parameter FK.
 const FK: [u32; 4] = [0xa3b1_bac6, 0x56aa_3350, 0x677d_9197, 0xb270_22dc];
 
-/// The fixed parameter CK of a round: byte j is 7·(4·round + j).
+/// The fixed parameter CK of a round: byte j is 7·(4·round + j) modulo 256.
 fn ck(round: usize) -> u32 {
     (0..4).fold(0, |word, j| (word << 8) | ((28 * round + 7 * j) as u32 % 256))
 }
@@ -70,12 +71,13 @@ impl OnWords for Sm4 {
     }
 }
 
-/// T of a sum and a round key.
+/// T of the XOR of three words and a round key.
 #[inline(always)]
 fn t<S: Words>(s: S, [a, b, c]: [S::Word; 3], key: &S::Key) -> S::Word {
     let b = s.substitute_sum(s.add(s.add(a, b), c), key, 0);
-    // L is b plus its rotations by 2, 10, 18 and 24. Of these, three are one rotation of a sum of rotations by whole bytes, which are
-    // cheap where a CPU shuffles bytes and does not rotate words.
+    // L is b plus its rotations by 2, 10, 18 and 24. The first three equal one rotation by 2 of the XOR of b
+    // and its rotations by 8 and 16. Rotations by whole bytes are cheap on CPUs that shuffle bytes and have
+    // no rotation of words.
     let bytes = s.add(s.add(b, s.rotate_left::<8>(b)), s.rotate_left::<16>(b));
     s.add(s.add(b, s.rotate_left::<24>(b)), s.rotate_left::<2>(bytes))
 }

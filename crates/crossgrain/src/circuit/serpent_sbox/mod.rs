@@ -1,18 +1,17 @@
-//! Serpent's eight S-boxes and their inverses: in gates of three inputs for words that have them, in gates of two
-//! for all others.
+//! Serpent's eight S-boxes and their inverses: in three-input gates for words that have them, in two-input
+//! gates for all others.
 //!
-//! Word i of the input is bit i of it, word 0 least significant.
-//! Gates of two inputs leave a constant out, S(0): a function that is 0 for 0 needs no complement anywhere, since each
-//! gate takes the complement of either input without cost (`pandn`). Whoever adds a round key next adds the
-//! constant to that, once.
-//! Holds: equal to the tables on all 16 inputs in every lane (`tests/laws.rs`).
+//! Word i of the input is bit i of it, word 0 least significant. The two-input circuits omit the constant
+//! S(0). A function with f(0) = 0 needs no complement, since each gate can complement either input at no cost
+//! (`pandn`). If a round key is added next, the caller adds the constant to the round key, once.
+//! Invariant: equal to the tables on all 16 inputs in every lane (`tests/laws.rs`).
 
 mod three;
 mod two;
 
 use crate::word::{Word, each};
 
-/// The text of a number modulo 8.
+/// Calls the circuit with number `$index` modulo 8.
 macro_rules! numbered {
     ($index:ident, $x:ident, $texts:ident, $s0:ident $s1:ident $s2:ident $s3:ident $s4:ident $s5:ident $s6:ident $s7:ident) => {
         match $index % 8 {
@@ -45,7 +44,7 @@ fn complemented<W: Word>(y: [W; 4], constant: u8) -> [W; 4] {
     each!(i < 4 => if constant >> i & 1 == 1 { !y[i] } else { y[i] })
 }
 
-/// S-box `index` modulo 8, but for [`forward_constant`].
+/// S-box `index` modulo 8, without [`forward_constant`].
 #[inline(always)]
 pub(crate) fn forward_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
     if W::has_ternary() {
@@ -55,7 +54,7 @@ pub(crate) fn forward_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
     }
 }
 
-/// The inverse of S-box `index` modulo 8, but for [`inverse_constant`].
+/// The inverse of S-box `index` modulo 8, without [`inverse_constant`].
 #[inline(always)]
 pub(crate) fn inverse_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
     if W::has_ternary() {
@@ -65,13 +64,13 @@ pub(crate) fn inverse_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
     }
 }
 
-/// What [`forward_but_constant`] leaves out on such words: where bit i is set, word i is to be complemented.
+/// The constant that [`forward_but_constant`] omits: if bit i is set, word i must be complemented.
 #[inline(always)]
 pub(crate) fn forward_constant<W: Word>(index: usize) -> u8 {
     if W::has_ternary() { 0 } else { two::FORWARD_CONSTANTS[index % 8] }
 }
 
-/// What [`inverse_but_constant`] leaves out, likewise.
+/// The constant that [`inverse_but_constant`] omits, in the same form.
 #[inline(always)]
 pub(crate) fn inverse_constant<W: Word>(index: usize) -> u8 {
     if W::has_ternary() { 0 } else { two::INVERSE_CONSTANTS[index % 8] }

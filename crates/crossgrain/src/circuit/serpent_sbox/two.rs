@@ -1,9 +1,10 @@
-//! Gates of two inputs, either of which may be complemented: all but a constant, S(0).
+//! S-box circuits of two-input gates, each of which may complement either input. They omit the constant S(0).
 //!
-//! S₀ to S₇ take 14 13 13 16 14 13 14 16 gates and the inverses 13 15 12 17 14 15 14 15. What the gates of three inputs come to, taken
-//! apart, is 15 14 13 16 16 14 15 17 and 15 16 14 17 16 16 15 16, beside complements.
-//! Source: searched for here, from those: of a circuit all but a few gates are kept, and the rest is searched for again, depth
-//! first, with all outputs taken as soon as they can be had.
+//! S₀ to S₇ take 14 13 13 16 14 13 14 16 gates and the inverses 13 15 12 17 14 15 14 15. The three-input
+//! circuits, decomposed into two-input gates, would take 15 14 13 16 16 14 15 17 and 15 16 14 17 16 16 15 16,
+//! complements not counted.
+//! Source: our own search, starting from the decomposed circuits. It keeps all but a few gates of a circuit
+//! and searches for the rest again, depth first. An output is taken as soon as one gate gives it.
 
 use crate::word::Word;
 
@@ -11,7 +12,7 @@ use crate::word::Word;
 pub(super) const FORWARD_CONSTANTS: [u8; 8] =
     [0b0011, 0b1111, 0b1000, 0b0000, 0b0001, 0b1111, 0b0111, 0b0001];
 
-/// S⁻¹(0) of the same.
+/// S⁻¹(0) of S₀ to S₇.
 pub(super) const INVERSE_CONSTANTS: [u8; 8] =
     [0b1101, 0b0101, 0b1100, 0b0000, 0b0101, 0b1000, 0b1111, 0b0011];
 
