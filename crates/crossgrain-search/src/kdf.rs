@@ -1,4 +1,4 @@
-//! From candidates to keys: by padding, by a hash, or by a password hash.
+//! Key derivation from candidates: by padding, by a hash, or by a password hash.
 //!
 //! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC of SHA-256 or SHA-512; scrypt, RFC 7914;
 //! Argon2id, RFC 9106.
