@@ -97,7 +97,7 @@ impl State {
     }
 }
 
-/// The state behind the pointer that a callback received.
+/// The state to which a callback's pointer points.
 ///
 /// # Safety
 /// `state` is the pointer that `install` wrote, its `Core` is alive, and no other reference to the state is

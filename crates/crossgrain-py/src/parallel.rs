@@ -21,8 +21,8 @@ type Places = HashMap<String, (String, Place)>;
 /// The places that this process has opened.
 static PLACES: Mutex<Option<(u32, Places)>> = Mutex::new(None);
 
-/// Calls `work` with the open places of this process. Those of a parent that forked this process are dropped,
-/// because their devices do not exist here.
+/// Calls `work` with the open places of this process. Those of a parent that forked this process are
+/// forgotten, because their devices do not exist here.
 ///
 /// The caller holds Python's global lock, and so does a thread that forks. The mutex is therefore unlocked in
 /// a child.
