@@ -2,7 +2,8 @@
 //! Changes of the interface thus appear in diffs. `cargo xtask api --check` is a step of the tests.
 //!
 //! The items come from rustdoc's JSON, an unstable option that `RUSTC_BOOTSTRAP` enables. The format changes
-//! with the compiler. If it is not [`FORMAT`], the task writes nothing. Hidden items, and impls that all
+//! with the compiler. If it is not [`FORMAT`], the task is skipped with a message. Hidden items, and impls
+//! that all types have, are left out.
 //! types have, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};

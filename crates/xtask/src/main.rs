@@ -60,8 +60,8 @@ enum Task {
     },
     /// Check what can be read in sources, documentation and machine code, whatever fails, and count
     Check,
-    /// Check the library's release assembly: gates are inlined, each ISA is used, data stays in vector registers, and exits
-    /// clear registers
+    /// Check the library's release assembly: gates are inlined, each ISA is used, data stays in vector
+    /// registers, and exits clear registers
     Asm {
         /// Show one line for each kernel and each exception
         #[arg(long)]
@@ -104,8 +104,8 @@ enum Task {
     Taint,
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
-    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu` times a GPU,
-    /// `bench python` the random generators, and `bench search` compares key search with hashcat
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu`
+    /// times a GPU, `bench python` the random generators, and `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -148,7 +148,8 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
-    /// Measure what it costs to build the library and the program from nothing, and write the table of docs/install.md
+    /// Measure what it costs to build the library and the program from nothing, and write the table of
+    /// docs/install.md
     Weight,
     /// Run what takes too long for every change: ignored tests, `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,

@@ -32,7 +32,7 @@ pub(crate) fn unpack(mirror: Option<&str>) -> Result<String> {
     let folder = Folder(root().join(target()).join("peers-newest"));
     folder.configure(&mirror.map_or_else(configured_mirror, |url| Ok(url.to_owned()))?)?;
     succeed(folder.apt().arg("update"))?;
-    succeed(folder.apt().arg("autoclean"))?; // what is no longer the newest
+    succeed(folder.apt().arg("autoclean"))?; // removes older packages
     let fetch = ["--download-only", "--no-install-recommends", "install"];
     succeed(folder.apt().args(fetch).args(PACKAGES))?;
     folder.unpack()?;
@@ -70,7 +70,7 @@ impl Folder {
         let files = [
             ("sources.list", source(mirror, keys)),
             ("apt.conf", configuration(&self.0)),
-            ("state/status", String::new()), // of a system where nothing is installed
+            ("state/status", String::new()), // of a system without packages
         ];
         ["state/lists/partial", "cache/archives/partial"].iter().try_for_each(|name| {
             let folder = self.at(name);

@@ -108,7 +108,7 @@ impl Verdicts {
         json!({ "cipher": cipher, "seed": seed.to_string(), "passed": passed, "weak": weak, "failed": failed })
     }
 
-    /// By chance, one p-value in two hundred is weak, and one in a million fails.
+    /// One p-value in two hundred is weak by chance, and one in a million fails.
     fn told(&self, cipher: &str, seed: u128) -> Result<()> {
         let Self { passed, weak, failed } = self;
         let told = format!("{cipher}, seed {seed}: {passed} passed, {weak} weak, {failed} failed");
