@@ -155,8 +155,8 @@ pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
 
 /// Opens a file to be continued, or creates one that only the owner can access, with `options`.
 ///
-/// An existing file is accepted only if no other user can have created it and no other user can have it open:
-/// it must be a regular file with one name, owned by the user, without permissions for others.
+/// An existing file must be a regular file with one name, owned by the user, without permissions for others.
+/// Then no other user can have created it, and no other user can have it open.
 pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     // Do not follow a link, and do not wait for a pipe.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

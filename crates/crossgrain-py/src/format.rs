@@ -2,8 +2,8 @@
 //!
 //! Only plain data is accepted: numbers, characters, and structures of them. Everything else is refused,
 //! known or unknown. Objects and addresses have no meaning elsewhere, and must not be overwritten. Bytes that
-//! belong to no field are refused because they may hide objects or addresses: NumPy hides a field that was
-//! not selected, and ctypes the content of a union.
+//! belong to no field are refused because they may hide objects or addresses. NumPy hides fields that were
+//! not selected, and ctypes hides the content of a union.
 
 /// The most levels of nested structures.
 const DEPTH: usize = 32;

@@ -1,6 +1,6 @@
-//! Measures key derivation on one thread, in words per second: PBKDF2 with SHA-256 and plain SHA-256, on
-//! 32-bit lanes in registers of every width, and by the crates `pbkdf2` and `sha2`. It also measures how fast
-//! one thread feeds words to a device that takes no time.
+//! Measures key derivation on one thread, in words per second. The functions are PBKDF2 with SHA-256 and
+//! plain SHA-256, on 32-bit lanes in registers of every width, and by the crates `pbkdf2` and `sha2`. It also
+//! measures how fast one thread feeds words to a device that takes no time.
 //!
 //! `cargo run --release -p crossgrain-search --example derive -- [ITERATIONS]`. The fastest of seven runs
 //! counts.

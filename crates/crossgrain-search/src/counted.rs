@@ -1,5 +1,5 @@
-//! Generates candidates of a space on a device: from the number of a candidate to its digits in mixed radix,
-//! and from the digits to the bytes of a padded block.
+//! Generates candidates of a space on a device. The number of a candidate gives its digits in mixed radix,
+//! and these give the bytes of a padded block.
 //!
 //! ```text
 //! carry = index of the candidate in this call
@@ -35,7 +35,7 @@ struct Varied {
     /// The index in its list for the first candidate, and the length of the list.
     first: u32,
     radix: u32,
-    /// The reciprocal of the radix, times 2³² and rounded up.
+    /// 2³² divided by the radix, rounded down, plus 1.
     inverse: u32,
     /// The word of the block that holds the digit, and the factor that shifts a value to its bits.
     word: usize,

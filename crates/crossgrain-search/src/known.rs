@@ -1,8 +1,8 @@
 //! From data encrypted in a mode of operation to block pairs under the key itself.
 //!
-//! SP 800-38A surrounds the cipher with public data: the initial value and the ciphertext give a counter
-//! block or the previous ciphertext block, and the XOR of plaintext and ciphertext gives the keystream. A
-//! pair therefore needs only a known block of plaintext, or some known bits of one.
+//! The modes of SP 800-38A surround the cipher with public data. The initial value and the ciphertext give
+//! the counter block or the previous ciphertext block. The XOR of plaintext and ciphertext gives the
+//! keystream. A pair therefore needs only a known block of plaintext, or some known bits of one.
 
 use super::{Error, Pair};
 use crossgrain::mode::{Initial, Mode};

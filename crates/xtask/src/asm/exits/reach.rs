@@ -1,7 +1,7 @@
 //! Which functions may return while a kernel's registers are still there.
 //!
 //! Each function is summarised by one question: may it return with registers that a kernel left? A kernel
-//! leaves its registers. In modules that call kernels through pointers, such a call counts as a kernel. A
+//! leaves its registers. In modules that call kernels through pointers, these calls count as kernels. A
 //! call of the function that clears registers clears them. A call of another function in the text has the
 //! effect of that function's summary. Other functions, for example memory copies and the allocator, change
 //! nothing, unless they run jobs on threads.
@@ -189,7 +189,7 @@ impl Graph {
 }
 
 /// The target of a call or jump. A register is traced back to the symbol that was last loaded into it, in the
-/// order of the text, because the compiler keeps the address of `memcpy` in a register.
+/// order of the text. The compiler keeps the address of `memcpy` in a register.
 fn callee(function: &Function<'_>, at: usize) -> Option<Callee> {
     let instruction = &function.body[at];
     let callee = instruction.callee()?;
