@@ -1,4 +1,4 @@
-//! Decrypting a stream, from its beginning or from anywhere.
+//! Decrypts a stream, from its beginning or from any position.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,32 +10,32 @@ use super::payload::{CHUNK_BYTES, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Sui
 use super::{GROUP_CHUNKS, Held, fill, fill_from};
 use crossgrain::mode::Options;
 
-/// Reads an encrypted file: nothing but what is authentic. Where the input can seek, so can this.
+/// Reads an encrypted file and returns only authentic plaintext. It can seek if the input can.
 ///
-/// A file that was changed or cut off is read up to there; then reading fails, again and again, with an
-/// [`Error::Damaged`] inside the [`io::Error`]. Only who has read to the end knows that the file was whole. Where reading the
-/// input fails, nothing is lost: reading again goes on there.
+/// If the file was changed or truncated, reading succeeds up to that place. Every read after it fails with an
+/// [`Error::Damaged`] inside the [`io::Error`]. The file is known to be complete only when reading has
+/// reached the end. If the input fails, no data is lost: the next read continues at the same place.
 pub struct Decryptor<R> {
     input: R,
     payload: Payload,
-    /// Where the chunks begin in the input, once that was asked for.
+    /// The position of the first chunk in the input, once it was determined.
     start: Option<u64>,
     /// Bytes of chunks before the position of the input.
     taken_bytes: u64,
-    /// Whether that is not known, for seeking failed.
+    /// Whether the position of the input is unknown because seeking failed.
     is_adrift: bool,
     sealed: Vec<u8>,
-    /// How much of the chunks to be opened next is there.
+    /// Bytes already read of the chunks to be opened next.
     filled_bytes: usize,
-    /// Plaintext that is authentic, `len_bytes` of it, from the chunk with the number `first` on.
+    /// Authentic plaintext: `len_bytes`, from chunk `first` on.
     plaintext: Held,
     len_bytes: usize,
     first: u64,
-    /// The number of the chunk to be opened next.
+    /// The number of the next chunk to open.
     next: u64,
-    /// How many chunks to open then: few after a seek, more and more as reading goes on.
+    /// The number of chunks to open then: one after a seek, doubled as reading continues.
     ahead: usize,
-    /// Where reading goes on, in bytes of plaintext.
+    /// The position of the next read, in bytes of plaintext.
     position: u64,
     ended: Option<Result<(), Damage>>,
 }
@@ -56,7 +56,7 @@ impl<R: Read> Decryptor<R> {
     /// Reads salt and commitment of a file without header.
     ///
     /// # Errors
-    /// As [`Payload::committed`]; [`Error::TruncatedHeader`], or [`Error::Io`] if nothing can be read.
+    /// As [`Payload::committed`]; [`Error::TruncatedHeader`], or [`Error::Io`] if reading fails.
     pub fn bare(
         mut input: R,
         suite: Suite,
@@ -87,7 +87,7 @@ impl<R: Read> Decryptor<R> {
         }
     }
 
-    /// How the file is sealed.
+    /// The suite of the file.
     pub const fn suite(&self) -> Suite {
         self.payload.suite()
     }
@@ -112,7 +112,7 @@ impl<R: Read> Decryptor<R> {
         let ended = match opened {
             Ok(()) => is_last.then_some(Ok(())),
             Err(Error::Damaged(damage)) => Some(Err(damage)),
-            // What was read stays, and fails in the same way again.
+            // The sealed bytes stay in the buffer, and the next call fails in the same way.
             Err(other) => return Err(other),
         };
         (self.first, self.len_bytes, self.filled_bytes, self.ended) = (self.next, len_bytes, 0, ended);
@@ -121,13 +121,13 @@ impl<R: Read> Decryptor<R> {
         Ok(())
     }
 
-    /// Where the authentic bytes at hand begin and end.
+    /// The plaintext positions at which the authentic bytes in the buffer begin and end.
     const fn window(&self) -> (u64, u64) {
         let from = self.first * CHUNK_BYTES as u64;
         (from, from + self.len_bytes as u64)
     }
 
-    /// Authentic bytes from the position on.
+    /// The authentic bytes in the buffer, from the position on.
     fn unread(&self) -> &[u8] {
         let (from, to) = self.window();
         if (from..to).contains(&self.position) {
@@ -156,13 +156,13 @@ impl<R: Read> Read for Decryptor<R> {
 }
 
 impl<R: Read + Seek> Decryptor<R> {
-    /// The length of the plaintext, once the last chunk is known to be authentic.
+    /// The length of the plaintext, after the last chunk was authenticated.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it is not, or missing; [`Error::Io`] if it cannot be read.
+    /// [`Error::Damaged`] if the last chunk is not authentic or is missing; [`Error::Io`] if reading fails.
     pub fn len_bytes(&mut self) -> Result<u64, Error> {
         let end = self.end();
-        // What is read next is what would have been.
+        // Returns to the current position, so that the next read is unaffected.
         self.go_to(self.position / CHUNK_BYTES as u64)?;
         end
     }
@@ -179,7 +179,7 @@ impl<R: Read + Seek> Decryptor<R> {
         }
     }
 
-    /// Goes to a chunk, or to the last if there are less.
+    /// Seeks to a chunk, or to the last one if there are fewer.
     fn go_to(&mut self, chunk: u64) -> io::Result<()> {
         let start = match self.start {
             Some(start) => start,
@@ -198,8 +198,8 @@ impl<R: Read + Seek> Decryptor<R> {
 }
 
 impl<R: Read + Seek> Seek for Decryptor<R> {
-    /// Goes anywhere, also beyond the end, where nothing is to be read. What counts from the end opens the last
-    /// chunk, whose authenticity is that of the end.
+    /// Seeks to any position, also beyond the end, where reads return nothing. A position relative to the end
+    /// requires the last chunk: it is opened, and must be authentic.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let sought = match to {
             SeekFrom::Start(position) => Some(position),
@@ -217,7 +217,7 @@ impl<R: Read + Seek> Seek for Decryptor<R> {
     }
 }
 
-/// Reads what comes after a header: salt and commitment.
+/// Reads the bytes after a header: salt and commitment.
 ///
 /// # Errors
 /// [`Error::TruncatedHeader`] if the input ends within them, [`Error::Io`].

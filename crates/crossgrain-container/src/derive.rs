@@ -1,4 +1,5 @@
-//! From what the user knows to the keys of a payload: Argon2id (RFC 9106), then HKDF-Expand (RFC 5869 §2.3).
+//! Key derivation: from a passphrase by Argon2id (RFC 9106), then to the keys of a payload by HKDF-Expand
+//! (RFC 5869 §2.3).
 
 use std::fmt;
 
@@ -12,23 +13,23 @@ use super::error::Error;
 use super::header::{Header, Kdf};
 use crossgrain::internal::{fill_random, ready, wipe_stack};
 
-/// Bytes in a salt of Argon2id here (RFC 9106 §3.1 recommends 16).
+/// Bytes of an Argon2id salt in this format (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;
 
-/// Bytes in a hash of SHA-512.
+/// Bytes of a SHA-512 digest.
 const HASH_BYTES: usize = 64;
 
-/// Bytes in a block of SHA-512, to which HMAC fills keys up with zeros.
+/// Bytes of a SHA-512 block. HMAC pads keys to it with zeros.
 const HASH_BLOCK_BYTES: usize = 128;
 
-/// What the user encrypts and decrypts by.
+/// The key or passphrase of a file.
 #[derive(Clone, Copy)]
 pub enum Secret<'a> {
-    /// Uniformly random bytes, as many as the suite's keys have.
+    /// Uniformly random bytes, of the suite's key length.
     Key(&'a [u8]),
-    /// Anything that a person can remember, as bytes: these bytes and no others open the file. Nothing is normalised. A
-    /// program that takes text from people should bring it into one form before (NFC of UTF-8, say), for keyboards differ in
-    /// how they write an accented letter; and should leave out the end of the line.
+    /// A passphrase as bytes. Only the same bytes open the file; nothing is normalised. A program that reads
+    /// text from a person should normalise it first (for example UTF-8 in NFC), because keyboards encode
+    /// accented letters differently. It should also remove the line end.
     Passphrase(&'a [u8]),
 }
 
@@ -37,39 +38,39 @@ pub enum Secret<'a> {
 pub struct Argon2id {
     /// Memory in KiB.
     pub memory_kib: u32,
-    /// Passes over the memory.
+    /// The number of passes over the memory.
     pub passes: u32,
-    /// Lanes, which pass side by side.
+    /// The number of lanes, which can run in parallel.
     pub lanes: u32,
-    /// Never the same for two files.
+    /// The salt. Two files never have the same one.
     pub salt: [u8; SALT_BYTES],
 }
 
-/// What a file may demand before anybody knows whether it is authentic.
+/// The most resources that a file may demand before it is known to be authentic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most memory, in KiB.
+    /// The most memory, in KiB.
     pub memory_kib: u32,
-    /// Most passes.
+    /// The most passes.
     pub passes: u32,
-    /// Most lanes.
+    /// The most lanes.
     pub lanes: u32,
-    /// Most memory times passes, in KiB: what one thread takes time for.
+    /// The most memory times passes, in KiB. This bounds the time on one thread.
     pub work_kib: u64,
 }
 
 impl Argon2id {
-    /// 64 MiB, 3 passes and 4 lanes (the second choice of RFC 9106 §4), under a fresh salt.
+    /// 64 MiB, 3 passes and 4 lanes (the second choice of RFC 9106 §4), with a fresh random salt.
     ///
     /// # Errors
-    /// [`Error::Cipher`] if the system gives no salt.
+    /// [`Error::Cipher`] if the system provides no random bytes.
     pub fn fresh() -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt)?;
         Ok(Self { memory_kib: 64 * 1024, passes: 3, lanes: 4, salt })
     }
 
-    /// Makes a key of a passphrase.
+    /// Derives a key from a passphrase.
     fn key(&self, passphrase: &[u8], key: &mut [u8]) -> Result<(), Error> {
         let bad = |error: argon2::Error| Error::BadArgon2(error.to_string());
         let memory_kib = self.memory_kib;
@@ -77,12 +78,13 @@ impl Argon2id {
             return Err(Error::BadArgon2("8 KiB of memory a lane are the least".to_owned()));
         }
         let params = Params::new(memory_kib, self.passes, self.lanes, None).map_err(bad)?;
-        // Its own memory, rather than the library's, so that it is wiped and may be refused.
+        // The memory is allocated here and not by the library, so that it can be wiped and a failed
+        // allocation is reported.
         let mut memory = Zeroizing::new(Vec::new());
         memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory { memory_kib })?;
         memory.resize(params.block_count(), Block::default());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        // Its lanes go to rayon.
+        // Argon2 runs its lanes on rayon's pool.
         ready();
         let made = argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice());
         wipe_stack();
@@ -91,15 +93,15 @@ impl Argon2id {
 }
 
 impl Default for Limits {
-    /// 1 GiB of memory, 16 passes and 64 lanes, and no more than 4 GiB in all passes together: seconds on one thread of a
-    /// fast core, half a minute of a slow one. `docs/format.md` has the figures.
+    /// 1 GiB of memory, 16 passes and 64 lanes, and at most 4 GiB in all passes together. On one thread of a
+    /// fast core this takes seconds, on a slow one half a minute. `docs/format.md` has the figures.
     fn default() -> Self {
         Self { memory_kib: 1 << 20, passes: 16, lanes: 64, work_kib: 4 << 20 }
     }
 }
 
 impl Limits {
-    /// Whatever Argon2id can do: for parameters of one's own.
+    /// Everything that Argon2id supports, for parameters that the caller chose.
     pub const NONE: Self =
         Self { memory_kib: u32::MAX, passes: u32::MAX, lanes: u32::MAX, work_kib: u64::MAX };
 
@@ -114,12 +116,12 @@ impl Limits {
 }
 
 impl Header {
-    /// The input key of a file with this header, within `limits`.
+    /// Derives the input key of a file with this header, within `limits`.
     ///
     /// # Errors
-    /// [`Error::WantsKey`] or [`Error::WantsPassphrase`] for the other kind of secret, [`Error::KeyLength`] for a
-    /// key of another suite, [`Error::TooDemanding`], [`Error::BadArgon2`] or [`Error::OutOfMemory`] for what
-    /// Argon2id should do.
+    /// [`Error::WantsKey`] or [`Error::WantsPassphrase`] for the other kind of secret; [`Error::KeyLength`]
+    /// for a key of the wrong length; [`Error::TooDemanding`], [`Error::BadArgon2`] or [`Error::OutOfMemory`]
+    /// for the Argon2id parameters.
     pub fn input_key(&self, secret: Secret<'_>, limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.suite.key_bytes()]);
         match (&self.kdf, secret) {
@@ -138,9 +140,10 @@ impl Header {
     }
 }
 
-/// HKDF-Expand with SHA-512 of a key of at most a block, into at most 255 hashes. The stack below is for the caller to wipe.
+/// HKDF-Expand with SHA-512. The key has at most one block, and the output at most 255 digests. The caller
+/// wipes the stack.
 ///
-/// The key is already uniformly random, so there is no HKDF-Extract, and it may be shorter than a hash.
+/// The key is already uniformly random, so HKDF-Extract is omitted, and the key may be shorter than a digest.
 pub(super) fn expand(key: &[u8], info: &[&[u8]], expanded: &mut [u8]) {
     let mut block = Zeroizing::new([0; HASH_BLOCK_BYTES]);
     block[..key.len()].copy_from_slice(key);

@@ -1,4 +1,4 @@
-//! Encrypting a stream.
+//! Encrypts a stream.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,30 +10,31 @@ use super::payload::{CHUNK_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
 use super::{GROUP_CHUNKS, Held};
 use crossgrain::mode::Options;
 
-/// Writes a file encrypted, and holds 2 MiB of it.
+/// Writes an encrypted file. It buffers 2 MiB.
 ///
-/// Without [`Encryptor::finish`] the file stays without its last chunk, and whoever reads it will be told.
+/// Call [`Encryptor::finish`] at the end. Without it the file lacks its last chunk, and readers report a
+/// truncated file.
 ///
-/// Once writing has failed it keeps failing, with the same error: nobody knows how much of what was sealed has arrived, so
-/// nothing can be put behind it.
+/// After a write error, every further call fails with the same error. It is unknown how many sealed bytes
+/// have reached the output, so nothing can be appended.
 pub struct Encryptor<W> {
     output: W,
     payload: Payload,
-    /// The number of the first chunk not sealed.
+    /// The number of the next chunk to seal.
     chunk: u64,
-    /// What is not sealed: `len_bytes`.
+    /// The plaintext that is not yet sealed: the first `len_bytes`.
     plaintext: Held,
     len_bytes: usize,
     sealed: Vec<u8>,
-    /// What failed first.
+    /// The first failure.
     failed: Option<(io::ErrorKind, String)>,
 }
 
 impl<W: Write> Encryptor<W> {
-    /// Begins a file: header, salt and commitment are written.
+    /// Begins a file: writes header, salt and commitment.
     ///
     /// # Errors
-    /// As [`Header::input_key`] and [`Payload::fresh`], and [`Error::Io`] if nothing can be written.
+    /// As [`Header::input_key`] and [`Payload::fresh`], and [`Error::Io`] if writing fails.
     pub fn new(mut output: W, header: &Header, secret: Secret<'_>, options: &Options) -> Result<Self, Error> {
         let key = header.input_key(secret, &Limits::NONE)?;
         let header_bytes = header.to_bytes();
@@ -42,10 +43,10 @@ impl<W: Write> Encryptor<W> {
         Self::begun(output, payload)
     }
 
-    /// Begins a file without header, as other programs read it.
+    /// Begins a file without header, in the form that other programs read.
     ///
     /// # Errors
-    /// As [`Payload::fresh`], and [`Error::Io`] if nothing can be written.
+    /// As [`Payload::fresh`], and [`Error::Io`] if writing fails.
     pub fn bare(
         output: W,
         suite: Suite,
@@ -63,13 +64,13 @@ impl<W: Write> Encryptor<W> {
         Ok(Self { output, payload, chunk: 0, plaintext, len_bytes: 0, sealed, failed: None })
     }
 
-    /// Seals the last chunk, and gives the output back.
+    /// Seals the last chunk and returns the output.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be written, or something before it could not; [`Error::TooLong`] for more than a file may
-    /// hold.
+    /// [`Error::Io`] if writing fails or has failed before; [`Error::TooLong`] if the plaintext exceeds the
+    /// limit of a file.
     pub fn finish(mut self) -> Result<W, Error> {
-        // A last group that is full has no room for the chunk behind it.
+        // A full group leaves no room in the buffer for the last chunk, so it is written first.
         if self.len_bytes == GROUP_CHUNKS * CHUNK_BYTES {
             self.seal(false)?;
         }
@@ -78,7 +79,7 @@ impl<W: Write> Encryptor<W> {
         Ok(self.output)
     }
 
-    /// Seals and writes what is held.
+    /// Seals and writes the buffered plaintext.
     fn seal(&mut self, is_last: bool) -> Result<(), Error> {
         self.standing()?;
         let written = self.write_sealed(is_last);
@@ -94,7 +95,7 @@ impl<W: Write> Encryptor<W> {
         Ok(())
     }
 
-    /// Fails if anything failed before.
+    /// Fails if a call has failed before.
     fn standing(&self) -> io::Result<()> {
         match &self.failed {
             Some((kind, reason)) => Err(io::Error::new(*kind, reason.clone())),
@@ -102,7 +103,7 @@ impl<W: Write> Encryptor<W> {
         }
     }
 
-    /// Remembers a failure.
+    /// Records a failure.
     fn noted(&mut self, done: Result<(), Error>) -> Result<(), Error> {
         done.inspect_err(|error| self.failed = Some((error.io_kind(), error.to_string())))
     }
@@ -121,7 +122,7 @@ impl<W: Write> Write for Encryptor<W> {
         Ok(count)
     }
 
-    /// Passes on what is sealed: a chunk that is not full waits for more, or for the end.
+    /// Flushes sealed chunks to the output. An incomplete chunk waits for more plaintext or for the end.
     fn flush(&mut self) -> io::Result<()> {
         self.standing()?;
         let flushed = self.output.flush();

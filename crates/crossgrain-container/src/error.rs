@@ -1,4 +1,4 @@
-//! What can be wrong with an encrypted file, in one line each.
+//! Errors of encrypted files, one line each.
 
 use std::fmt;
 use std::io;
@@ -7,82 +7,82 @@ use crossgrain::internal::text::{quoted, reason as reason_of};
 
 use super::payload::Suite;
 
-/// Damage to a payload, found by its chunks.
+/// Damage to a payload, detected by its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// A chunk that is not authentic.
+    /// A chunk is not authentic.
     Corrupt {
         /// Its number, from 0 on.
         chunk: u64,
-        /// Where its plaintext would begin and end, in bytes from the beginning of the plaintext.
+        /// The begin and end of its plaintext, in bytes from the beginning of the plaintext.
         range: (u64, u64),
-        /// Whether nothing follows it: then it may also be cut off.
+        /// Whether nothing follows it. In this case it may also be truncated.
         is_last: bool,
     },
-    /// The input ends before a last, short chunk.
+    /// The input ends before the last, short chunk.
     Truncated {
-        /// How many bytes of plaintext are authentic before that.
+        /// Bytes of authentic plaintext before the end.
         plaintext_bytes: u64,
     },
 }
 
-/// What can go wrong with an encrypted file. Each prints as one line that says how to mend it.
+/// An error of an encrypted file. Each prints as one line, with advice on how to fix it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),
-    /// The cipher cannot be had as asked for, or the system gives no random bytes.
+    /// The cipher is not available with these options, or the system provides no random bytes.
     Cipher(crossgrain::Error),
-    /// The input does not begin as an encrypted file does.
+    /// The input does not begin like an encrypted file.
     NotEncrypted,
-    /// The file is of another version than this program reads.
+    /// The file has a version that this program does not support.
     Version(u8),
-    /// The header cannot be understood, with the reason.
+    /// The header is invalid, with the reason.
     BadHeader(String),
-    /// The header ends early.
+    /// The header is truncated.
     TruncatedHeader,
     /// No suite has this name.
     UnknownSuite(String),
-    /// A key of the wrong length for its suite.
+    /// The key has the wrong length for its suite.
     KeyLength {
         /// The suite.
         suite: Suite,
         /// The length given, in bytes.
         len_bytes: usize,
     },
-    /// The file was encrypted by a passphrase, and a key was given.
+    /// The file was encrypted with a passphrase, but a key was given.
     WantsPassphrase,
-    /// The file was encrypted by a key, and a passphrase was given.
+    /// The file was encrypted with a key, but a passphrase was given.
     WantsKey,
-    /// Argon2id parameters that cannot be, with the reason.
+    /// Invalid Argon2id parameters, with the reason.
     BadArgon2(String),
-    /// Argon2id parameters beyond the limits.
+    /// The Argon2id parameters exceed the limits.
     TooDemanding {
-        /// What is demanded, in KiB of memory.
+        /// The memory demanded, in KiB.
         memory_kib: u32,
-        /// Passes over that memory.
+        /// The number of passes over that memory.
         passes: u32,
-        /// Lanes that pass side by side.
+        /// The number of lanes.
         lanes: u32,
     },
-    /// Memory for Argon2id that this machine cannot give.
+    /// The memory for Argon2id cannot be allocated.
     OutOfMemory {
-        /// What was asked for, in KiB.
+        /// The memory demanded, in KiB.
         memory_kib: u32,
     },
-    /// The commitment is not that of this key.
+    /// The commitment does not match this key.
     WrongKey,
-    /// A payload that is not whole.
+    /// The payload is damaged.
     Damaged(Damage),
-    /// More plaintext than a payload may hold.
+    /// The plaintext exceeds the limit of a payload.
     TooLong,
-    /// A chunk that was sealed before: its nonce serves once.
+    /// The chunk was sealed before. Its nonce may be used once only.
     SealedChunk {
         /// Its number.
         chunk: u64,
     },
-    /// Sealing was asked of a payload whose salt has served before.
+    /// The payload cannot seal because its salt was used before.
     UsedSalt,
 }
 
@@ -157,7 +157,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// What it is to `Read` and `Write`.
+    /// The error kind for `Read` and `Write`.
     pub(super) fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Io(error) => error.kind(),
@@ -197,7 +197,7 @@ impl From<Damage> for Error {
     }
 }
 
-/// For `Read` and `Write`, where the error can be had back by `get_ref` and `downcast_ref`.
+/// For `Read` and `Write`. `get_ref` and `downcast_ref` give the error back.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {

@@ -1,14 +1,14 @@
-//! The header: magic, version, suite, and how the key came about. Its bytes are the payload's context.
+//! The header: magic, version, suite, and the derivation of the key. Its bytes are the payload's context.
 //!
 //! | offset | bytes | what |
 //! |---|---|---|
 //! | 0 | 10 | `crossgrain` |
 //! | 10 | 1 | version, 1 |
 //! | 11 | 1 | suite |
-//! | 12 | 1 | n, the length of what follows; 0 for a raw key |
+//! | 12 | 1 | n, the length of the next field; 0 for a raw key |
 //! | 13 | n | `$argon2id$v=19$m=…,t=…,p=…$salt`, a string of the PHC format |
 //!
-//! There is one way to write a header: any other spelling is refused.
+//! A header has exactly one encoding. Any other spelling is refused.
 
 use std::io::Read;
 
@@ -22,42 +22,42 @@ use super::payload::Suite;
 const MAGIC: &[u8; 10] = b"crossgrain";
 const VERSION: u8 = 1;
 
-/// Bytes before the string.
+/// Bytes before the PHC string.
 const FIXED_BYTES: usize = MAGIC.len() + 3;
 
-/// No header is longer.
+/// The longest header in bytes.
 pub const HEADER_BYTES_MAX: usize = FIXED_BYTES + u8::MAX as usize;
 
-/// What stands before the payload.
+/// The part of a file before the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// How chunks are sealed.
+    /// The suite that encrypts the chunks.
     pub suite: Suite,
-    /// How the input key came about.
+    /// The origin of the input key.
     pub kdf: Kdf,
 }
 
-/// Where the input key comes from.
+/// The origin of the input key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kdf {
-    /// It is the user's own.
+    /// The user supplies it.
     RawKey,
-    /// It is made of a passphrase.
+    /// It is derived from a passphrase.
     Argon2id(Argon2id),
 }
 
 impl Header {
-    /// Of a file encrypted by a key.
+    /// The header of a file encrypted with a key.
     pub const fn of_key(suite: Suite) -> Self {
         Self { suite, kdf: Kdf::RawKey }
     }
 
-    /// Of a file encrypted by a passphrase.
+    /// The header of a file encrypted with a passphrase.
     pub const fn of_passphrase(suite: Suite, argon2id: Argon2id) -> Self {
         Self { suite, kdf: Kdf::Argon2id(argon2id) }
     }
 
-    /// The header as it stands in the file.
+    /// The encoded header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let kdf = match &self.kdf {
             Kdf::RawKey => String::new(),
@@ -69,11 +69,11 @@ impl Header {
         bytes
     }
 
-    /// Reads a header, and not a byte more.
+    /// Reads a header, and no byte after it.
     ///
     /// # Errors
-    /// [`Error::NotEncrypted`], [`Error::Version`], [`Error::BadHeader`] or [`Error::TruncatedHeader`] by what is
-    /// there; [`Error::Io`] if nothing can be read.
+    /// [`Error::NotEncrypted`], [`Error::Version`], [`Error::BadHeader`] or [`Error::TruncatedHeader`],
+    /// depending on the bytes; [`Error::Io`] if reading fails.
     pub fn read(input: &mut impl Read) -> Result<Self, Error> {
         let mut bytes = [0; HEADER_BYTES_MAX];
         let (fixed, kdf) = bytes.split_at_mut(FIXED_BYTES);
@@ -105,7 +105,7 @@ fn spelled(argon2id: &Argon2id) -> String {
     format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}")
 }
 
-/// Reads what [`spelled`] writes, and nothing else.
+/// Parses the output of [`spelled`], and accepts nothing else.
 fn read_kdf(kdf: &[u8]) -> Result<Argon2id, Error> {
     let text = std::str::from_utf8(kdf).ok();
     let read = text.and_then(|text| {

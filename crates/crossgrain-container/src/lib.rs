@@ -1,15 +1,19 @@
 //! Encrypted files: a header, and the payload of C2SP chunked-encryption (version 1).
 //!
-//! The payload is salt ‖ commitment ‖ chunks. Plaintext is cut into chunks of 16 KiB, the last of which is always
-//! shorter, if need be empty; each is sealed by itself and stands with its tag behind it, so chunk k is at a known
-//! place, may be computed by any thread, and be read alone. That the last one is short is what shows a file cut
-//! off. Key, nonces and commitment are derived from the input key, a random salt and a *context*: the bytes of the
-//! header. So a changed header, as a wrong key, fails at the commitment, before anything is decrypted.
+//! The payload is salt ‖ commitment ‖ chunks. The plaintext is split into chunks of 16 KiB; the last chunk is
+//! always shorter and may be empty. Each chunk is authenticated separately and followed by its tag. The
+//! position of chunk k is therefore known, any thread may encrypt or decrypt it, and it can be read without
+//! the others. A missing short chunk at the end reveals a truncated file.
 //!
-//! `docs/format.md` has every byte. [`Encryptor`] and [`Decryptor`] are streams; [`Payload`] is what they are made
-//! of, for those who cut and place chunks themselves.
+//! Key, nonces and commitment are derived from the input key, a random salt and a *context*: the bytes of the
+//! header. A changed header or a wrong key is therefore detected by the commitment, before anything is
+//! decrypted.
 //!
-//! Must hold: nothing is given out before its tag is known to be right; a salt is never used twice under a key.
+//! `docs/format.md` specifies every byte. [`Encryptor`] and [`Decryptor`] are streams. They are built on
+//! [`Payload`], for programs that split and place the chunks themselves.
+//!
+//! Invariants: no plaintext is released before its tag was verified; a salt is never used twice under one
+//! key.
 //!
 //! ```
 //! use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -53,10 +57,11 @@ use std::io::{self, Read};
 
 use crossgrain::internal::wipe;
 
-/// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
+/// The most chunks that a stream holds: enough to fill all lanes of EAX's tag computation, and to occupy a
+/// few threads.
 const GROUP_CHUNKS: usize = 64;
 
-/// A stream's buffer of plaintext. What was used of it is wiped when it is dropped.
+/// A plaintext buffer of a stream. The part that was used is overwritten when it is dropped.
 struct Held {
     bytes: Vec<u8>,
     used_bytes: usize,
@@ -67,7 +72,7 @@ impl Held {
         Self { bytes: vec![0; GROUP_CHUNKS * CHUNK_BYTES], used_bytes: 0 }
     }
 
-    /// The first bytes, to be written to.
+    /// The first `len_bytes`, for writing.
     fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
         self.used_bytes = self.used_bytes.max(len_bytes);
         &mut self.bytes[..len_bytes]
@@ -80,17 +85,17 @@ impl Drop for Held {
     }
 }
 
-/// Reads until the buffer is full or the input ends, and gives how many bytes there were.
+/// Reads until the buffer is full or the input ends. Returns the number of bytes read.
 ///
 /// # Errors
-/// What the input fails with, an interruption excepted; what was read before that is lost.
+/// Any error of the input except an interruption. The bytes read before the error are lost.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len_bytes = 0;
     fill_from(input, buffer, &mut len_bytes)?;
     Ok(len_bytes)
 }
 
-/// The same for a buffer of which `len_bytes` are filled already: these are counted on, and right even where the input fails.
+/// The same for a buffer that already holds `len_bytes`. The count is updated, also if the input fails.
 fn fill_from(input: &mut impl Read, buffer: &mut [u8], len_bytes: &mut usize) -> io::Result<()> {
     while *len_bytes < buffer.len() {
         match input.read(&mut buffer[*len_bytes..]) {

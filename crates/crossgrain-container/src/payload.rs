@@ -1,9 +1,12 @@
 //! The payload: C2SP chunked-encryption, version 1, with SHA-512 (<https://c2sp.org/chunked-encryption>).
 //!
-//! key ‖ base nonce ‖ commitment = HKDF-Expand(input key, label ‖ name of the AEAD ‖ 0 ‖ salt ‖ context); the nonce
-//! of chunk k is the base nonce XOR k, big-endian; chunks have no associated data.
+//! ```text
+//! key ‖ base nonce ‖ commitment = HKDF-Expand(input key, label ‖ name of the AEAD ‖ 0 ‖ salt ‖ context)
+//! nonce of chunk k              = base nonce XOR k, big-endian
+//! chunk k                       = seal(key, nonce, no associated data, 16 KiB of plaintext) ‖ tag
+//! ```
 //!
-//! Must hold: a chunk that is not 16 KiB long is the last, and there is one; k stays below 2³⁸.
+//! Invariants: exactly one chunk is shorter than 16 KiB, and it is the last; k is below 2³⁸.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,16 +22,16 @@ use crossgrain::internal::{fill_random, wipe_stack};
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
-/// Bytes of plaintext in a chunk that is not the last.
+/// Bytes of plaintext in each chunk except the last.
 pub const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Bytes in the tag behind every chunk.
+/// Bytes of the tag after each chunk.
 pub const TAG_BYTES: usize = BLOCK_BYTES;
 
-/// Bytes in a chunk that is not the last, with its tag.
+/// Bytes of each chunk except the last, including its tag.
 pub const SEALED_CHUNK_BYTES: usize = CHUNK_BYTES + TAG_BYTES;
 
-/// Chunks in a payload at most.
+/// The most chunks of a payload.
 pub const CHUNKS_MAX: u64 = 1 << 38;
 
 /// Bytes before the chunks: salt and commitment.
@@ -38,29 +41,29 @@ const SALT_BYTES: usize = 24;
 const COMMITMENT_BYTES: usize = 32;
 const LABEL: &[u8] = b"c2sp.org/chunked-encryption@v1+";
 
-/// Bytes in the longest key, nonce and commitment.
+/// Bytes of the longest key, nonce and commitment together.
 const DERIVED_BYTES_MAX: usize = 32 + BLOCK_BYTES + COMMITMENT_BYTES;
 
-/// How chunks are sealed.
+/// The cipher and mode that encrypt the chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
-    /// AES-256 in GCM: Cobblestone-256 to other programs.
+    /// AES-256-GCM. Other programs call it Cobblestone-256.
     Aes256Gcm,
-    /// AES-128 in GCM: Cobblestone-128 to other programs.
+    /// AES-128-GCM. Other programs call it Cobblestone-128.
     Aes128Gcm,
-    /// Serpent with 256-bit keys in EAX.
+    /// Serpent with 256-bit keys in EAX mode.
     Serpent256Eax,
-    /// AES-256 in EAX.
+    /// AES-256 in EAX mode.
     Aes256Eax,
-    /// AES-256 in OCB.
+    /// AES-256 in OCB mode.
     Aes256Ocb,
-    /// Serpent with 256-bit keys in OCB.
+    /// Serpent with 256-bit keys in OCB mode.
     Serpent256Ocb,
-    /// AES-256 in GCM-SIV.
+    /// AES-256 in GCM-SIV mode.
     Aes256GcmSiv,
 }
 
-/// What a suite consists of.
+/// The properties of a suite.
 struct Row {
     name: &'static str,
     aead_name: &'static str,
@@ -123,7 +126,7 @@ const ROWS: [Row; Suite::ALL.len()] = [
 ];
 
 impl Suite {
-    /// All of them.
+    /// All suites.
     pub const ALL: [Self; 7] = [
         Self::Aes256Gcm,
         Self::Aes128Gcm,
@@ -138,12 +141,12 @@ impl Suite {
         &ROWS[self as usize]
     }
 
-    /// The name users type, such as `aes-256-gcm`.
+    /// The name for users, for example `aes-256-gcm`.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The name that keys are derived under: IANA's, or one of our own, which has an `@`.
+    /// The name in the key derivation: from the IANA registry, or a private one with an `@`.
     pub const fn aead_name(self) -> &'static str {
         self.row().aead_name
     }
@@ -167,12 +170,12 @@ impl Suite {
         self.row().mode
     }
 
-    /// Bytes in an input key, and in the keys derived from it.
+    /// Bytes of an input key, and of the key derived from it.
     pub const fn key_bytes(self) -> usize {
         self.mode().key_bytes(self.cipher())
     }
 
-    /// Bytes in a nonce.
+    /// Bytes of a nonce.
     const fn nonce_bytes(self) -> usize {
         self.row().nonce_bytes
     }
@@ -193,27 +196,30 @@ impl FromStr for Suite {
     }
 }
 
-/// A payload's keys: opens its chunks, any of them, on any thread; and seals them, each once, where the salt is fresh.
+/// The keys of a payload. They open any chunk on any thread. If the salt is fresh, they also seal each chunk
+/// once.
 ///
-/// A salt serves one plaintext: a second one under the same keys and nonces would give both away. So a payload that
-/// [`Payload::committed`] makes, whose salt has served before, seals nothing.
+/// A salt must be used for one plaintext only: a second plaintext would be encrypted under the same keys and
+/// nonces, and both would leak. A payload from [`Payload::committed`] has a used salt and therefore refuses
+/// to seal.
 pub struct Payload {
     suite: Suite,
     aead: Box<dyn Aead>,
-    /// The base nonce as a number, which chunk numbers are added to. It stays where it is when the payload moves.
+    /// The base nonce as a number, to be XORed with chunk numbers. It is boxed so that a move of the payload
+    /// leaves no copy.
     base_nonce: Box<Zeroizing<u128>>,
     prefix: [u8; PREFIX_BYTES],
-    /// The chunks that are sealed; `None` where none may be.
+    /// The chunks that were sealed. `None` if none may be.
     sealed: Option<Mutex<Sealed>>,
 }
 
-/// Chunk numbers as ranges, in order, that do not touch one another: one range for most of the time, and a few while
-/// threads seal groups out of order.
+/// Sorted ranges of chunk numbers that do not touch. Usually there is one range, or a few while threads seal
+/// groups out of order.
 #[derive(Default)]
 struct Sealed(Vec<Range<u64>>);
 
 impl Sealed {
-    /// Adds chunks, or none of them if one is there already, and gives its number.
+    /// Adds chunks. If one of them is already present, adds none and returns its number.
     fn add(&mut self, chunks: Range<u64>) -> Result<(), u64> {
         let from = self.0.partition_point(|range| range.end < chunks.start);
         let to = self.0.partition_point(|range| range.start <= chunks.end);
@@ -221,7 +227,7 @@ impl Sealed {
         if let Some(range) = self.0[from..to].iter().find(meets) {
             return Err(range.start.max(chunks.start));
         }
-        // What is left touches at one end or both.
+        // The remaining ranges touch the new one at one end or at both.
         let start = self.0[from..to].first().map_or(chunks.start, |range| range.start.min(chunks.start));
         let end = self.0[from..to].last().map_or(chunks.end, |range| range.end.max(chunks.end));
         self.0.splice(from..to, std::iter::once(start..end));
@@ -230,17 +236,18 @@ impl Sealed {
 }
 
 impl Payload {
-    /// A new payload, under a fresh salt.
+    /// A new payload with a fresh salt.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::Cipher`] if the suite cannot be had as `options` want, or the system gives no salt.
+    /// [`Error::KeyLength`]; [`Error::Cipher`] if `options` do not permit the suite, or the system provides
+    /// no random bytes.
     pub fn fresh(suite: Suite, input_key: &[u8], context: &[u8], options: &Options) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt)?;
         Self::with_salt(suite, input_key, salt, context, options)
     }
 
-    /// A new payload under a salt of the caller's: for known answers alone. Two plaintexts under one salt give both away.
+    /// A new payload with a given salt, only for known-answer tests. Two plaintexts under one salt leak both.
     ///
     /// # Errors
     /// As [`Payload::fresh`].
@@ -256,10 +263,10 @@ impl Payload {
         Ok(Self { sealed: Some(Mutex::default()), ..payload })
     }
 
-    /// The payload that begins with `prefix`, to be opened: it seals nothing.
+    /// The payload that begins with `prefix`, for opening. It refuses to seal.
     ///
     /// # Errors
-    /// [`Error::WrongKey`] if the commitment is not that of this key, suite and context; else as
+    /// [`Error::WrongKey`] if the commitment does not match this key, suite and context; otherwise as
     /// [`Payload::fresh`].
     pub fn committed(
         suite: Suite,
@@ -285,7 +292,7 @@ impl Payload {
             return Err(Error::KeyLength { suite, len_bytes: input_key.len() });
         }
         let info = [LABEL, suite.aead_name().as_bytes(), &[0], &salt, context];
-        // Written where they stay: what is moved leaves copies.
+        // Allocated in its final place, because a move would leave a copy of secret bytes.
         let mut derived = Zeroizing::new(vec![0; DERIVED_BYTES_MAX]);
         let mut base_nonce = Box::new(Zeroizing::new(0));
         expand(input_key, &info, &mut derived);
@@ -300,27 +307,28 @@ impl Payload {
         Ok(Self { suite, aead, base_nonce, prefix, sealed: None })
     }
 
-    /// What stands before the chunks: salt and commitment.
+    /// The bytes before the chunks: salt and commitment.
     pub const fn prefix(&self) -> &[u8; PREFIX_BYTES] {
         &self.prefix
     }
 
-    /// How chunks are sealed.
+    /// The suite that encrypts the chunks.
     pub const fn suite(&self) -> Suite {
         self.suite
     }
 
-    /// Seals consecutive chunks, the first of which has the number `first`; gives the bytes written.
+    /// Seals consecutive chunks from number `first` on. Returns the number of bytes written.
     ///
-    /// `plaintext` is whole chunks, and if `is_last` the last chunk besides, if need be empty. Chunks may be sealed in any
-    /// order, but none of them twice, even where sealing it failed.
+    /// `plaintext` consists of whole chunks. If `is_last` is set, the last, short or empty chunk follows
+    /// them. Chunks may be sealed in any order, but each only once, even if sealing it failed.
     ///
     /// # Errors
-    /// [`Error::TooLong`] beyond [`CHUNKS_MAX`], [`Error::SealedChunk`] for a chunk that was sealed before,
-    /// [`Error::UsedSalt`] if the payload is one of [`Payload::committed`]; nothing is written then.
+    /// [`Error::TooLong`] beyond [`CHUNKS_MAX`]; [`Error::SealedChunk`] for a chunk that was sealed before;
+    /// [`Error::UsedSalt`] for a payload from [`Payload::committed`]. In these cases nothing is written.
     ///
     /// # Panics
-    /// If `plaintext` is cut within a chunk and not the last, or `sealed` is shorter than [`sealed_bytes`] says.
+    /// If `plaintext` ends within a chunk and `is_last` is not set, or `sealed` is shorter than
+    /// [`sealed_bytes`] requires.
     pub fn seal(
         &self,
         first: u64,
@@ -351,7 +359,7 @@ impl Payload {
         Ok(written_bytes)
     }
 
-    /// Sees to it that chunks are sealed once.
+    /// Marks chunks as sealed. Fails if one already is.
     fn reserve(&self, chunks: Range<u64>) -> Result<(), Error> {
         let sealed = self.sealed.as_ref().ok_or(Error::UsedSalt)?;
         if chunks.is_empty() {
@@ -361,14 +369,15 @@ impl Payload {
         sealed.add(chunks).map_err(|chunk| Error::SealedChunk { chunk })
     }
 
-    /// Opens consecutive chunks, the first of which has the number `first`; gives the bytes of plaintext that are
-    /// authentic, which are the first of `plaintext`, and what is wrong after them.
+    /// Opens consecutive chunks from number `first` on. Returns the number of authentic bytes at the
+    /// beginning of `plaintext`, and the error after them, if any.
     ///
-    /// `sealed` is whole chunks with their tags, and if `is_last` the last chunk besides. What `plaintext` holds
-    /// after the authentic bytes must not be used.
+    /// `sealed` consists of whole chunks with their tags. If `is_last` is set, the last chunk follows them.
+    /// Do not use the bytes of `plaintext` after the authentic ones.
     ///
     /// # Panics
-    /// If `sealed` is cut within a chunk and not the last, or `plaintext` is shorter than the chunks without tags.
+    /// If `sealed` ends within a chunk and `is_last` is not set, or `plaintext` is shorter than the chunks
+    /// without tags.
     pub fn open(
         &self,
         first: u64,
@@ -403,7 +412,7 @@ impl Payload {
         (whole * CHUNK_BYTES + last_bytes.filter(|_| is_last).unwrap_or(0), Ok(()))
     }
 
-    /// Opens chunks that all have tags, and tells of each whether it was authentic.
+    /// Opens chunks that all have tags. Returns for each whether it is authentic.
     fn open_chunks(
         &self,
         first: u64,
@@ -427,7 +436,7 @@ impl Payload {
         AeadMessage::new(&nonce[BLOCK_BYTES - self.suite.nonce_bytes()..], &[], places)
     }
 
-    /// The nonces of consecutive chunks, at the end of their blocks.
+    /// The nonces of consecutive chunks, right-aligned in blocks.
     fn nonces(&self, first: u64, chunks: usize) -> Result<Vec<Block>, Error> {
         let after =
             first.checked_add(chunks as u64).filter(|&after| after <= CHUNKS_MAX).ok_or(Error::TooLong)?;
@@ -435,12 +444,12 @@ impl Payload {
     }
 }
 
-/// Bytes of chunks and tags for so many bytes of plaintext, all of a payload but its prefix.
+/// Bytes of all chunks and tags of a payload, without its prefix, for this length of plaintext.
 pub const fn sealed_bytes(plaintext_bytes: u64) -> u64 {
     plaintext_bytes + (plaintext_bytes / CHUNK_BYTES as u64 + 1) * TAG_BYTES as u64
 }
 
-/// Bytes of plaintext in so many bytes of chunks and tags; `None` where no whole payload has as many.
+/// Bytes of plaintext, given the bytes of all chunks and tags. `None` if no complete payload has this length.
 pub const fn plaintext_bytes(sealed_bytes: u64) -> Option<u64> {
     let (whole, rest_bytes) =
         (sealed_bytes / SEALED_CHUNK_BYTES as u64, sealed_bytes % SEALED_CHUNK_BYTES as u64);

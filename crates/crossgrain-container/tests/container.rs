@@ -1,4 +1,5 @@
-//! Encrypted files: published and worked answers, streams of every length, and whatever was done to a file.
+//! Encrypted files: published vectors and worked examples, streams of every length, and files that were
+//! changed in every way.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -22,7 +23,7 @@ fn opened(suite: Suite, file: Vec<u8>) -> Result<Decryptor<File>, Error> {
     Decryptor::new(Cursor::new(file), Secret::Key(&key_of(suite)), &Limits::default(), &options())
 }
 
-/// What can be read of a file, and how it ends.
+/// The readable part of a file, and the result at its end.
 fn decrypted(suite: Suite, file: Vec<u8>) -> (Vec<u8>, Result<(), Error>) {
     match opened(suite, file) {
         Ok(file) => read(file),
@@ -40,7 +41,7 @@ fn read(mut file: Decryptor<File>) -> (Vec<u8>, Result<(), Error>) {
     (plaintext, done.map(drop).map_err(|error| *error.into_inner().unwrap().downcast().unwrap()))
 }
 
-/// Where lengths matter: around 0, 1, 2 and 3 chunks, and around the group of a stream.
+/// Lengths around the boundaries: 0, 1, 2 and 3 chunks, and the group of a stream.
 fn lengths() -> impl Iterator<Item = usize> {
     let around = |chunks: usize| [0, 1, 15, 16, 17].map(move |more| chunks * CHUNK_BYTES + more);
     let below = |chunks: usize| [1, 15, 16, 17].map(move |less| chunks * CHUNK_BYTES - less);
@@ -73,7 +74,7 @@ fn no_payload_has_a_length_between() {
     }
 }
 
-/// However a stream is cut, it is the same stream.
+/// A stream gives the same plaintext, whatever the sizes of the reads and writes.
 #[test]
 fn pieces_of_any_size_make_the_same_plaintext() {
     let plaintext = painted(3 * CHUNK_BYTES + 5, 1);
@@ -123,7 +124,7 @@ fn any_part_can_be_read_alone() {
     }
 }
 
-/// A position that counts from the end is not had from a file that was cut off.
+/// Seeking relative to the end fails if the file is truncated.
 #[test]
 fn the_end_of_a_file_cut_off_is_no_end() {
     let suite = Suite::Aes256Gcm;
@@ -131,13 +132,13 @@ fn the_end_of_a_file_cut_off_is_no_end() {
     for cut in [1, 500, 1016, 1016 + SEALED_CHUNK_BYTES] {
         let mut file = opened(suite, whole[..whole.len() - cut].to_vec()).unwrap();
         assert!(file.seek(SeekFrom::End(0)).is_err(), "{cut}");
-        // What is whole can still be read.
+        // Complete chunks can still be read.
         file.seek(SeekFrom::Start(10)).unwrap();
         file.read_exact(&mut [0; 50]).unwrap();
     }
 }
 
-/// The format once more, from the reference's slow modes: for Serpent there is no other implementation.
+/// A second implementation of the format from the reference's slow modes. For Serpent no other one exists.
 fn by_reference(suite: Suite, key: &[u8], salt: &[u8], context: &[u8], plaintext: &[u8]) -> Vec<u8> {
     use hmac::{Hmac, KeyInit as _, Mac as _};
     let info = [b"c2sp.org/chunked-encryption@v1+", suite.aead_name().as_bytes(), &[0], salt, context];
@@ -190,7 +191,7 @@ fn no_two_files_share_a_salt() {
     assert_ne!(a[13..][..24], b[13..][..24]);
 }
 
-/// The blocks of `docs/format.md` that give worked answers: what they call each value.
+/// The worked examples of `docs/format.md`, as maps from names to values.
 fn worked() -> Vec<BTreeMap<String, String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/format.md");
     let text = fs::read_to_string(path).unwrap();
@@ -229,7 +230,7 @@ fn the_worked_answers_of_the_format_are_right() {
         };
         plaintext.1.unwrap();
         assert_eq!(plaintext.0, values["plaintext"].trim_matches('"').as_bytes());
-        // And the same bytes again from the same salt.
+        // The same salt gives the same bytes again.
         let header_bytes = if bare { 0 } else { 13 + usize::from(file.get_ref()[12]) };
         let (header, payload) = file.get_ref().split_at(header_bytes);
         let key = key.unwrap_or_else(|| hex(&values["input key"]));
@@ -242,7 +243,7 @@ fn the_worked_answers_of_the_format_are_right() {
     }
 }
 
-/// Where published vectors lie that are no part of the tree.
+/// The folder of published vectors that are not part of the repository.
 fn published(name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let folder = std::env::var_os("CROSSGRAIN_VECTORS").map_or(beside, PathBuf::from);
@@ -282,7 +283,7 @@ fn published_vectors_of_chunked_encryption() {
     assert_eq!(count, 35);
 }
 
-/// Fails unless a file that was tampered with gives nothing but a beginning of its plaintext, and an error.
+/// Fails unless the modified file gives only a prefix of its plaintext, followed by an error.
 #[track_caller]
 fn refused(suite: Suite, file: Vec<u8>, plaintext: &[u8]) -> Error {
     let (got, done) = decrypted(suite, file);
@@ -326,7 +327,8 @@ fn a_file_cut_off_anywhere_is_refused() {
         let right = match error {
             Error::TruncatedHeader => len < 13 + PREFIX_BYTES,
             Error::Damaged(Damage::Truncated { .. }) => within_bytes < TAG_BYTES,
-            // As long as a short chunk may be, and not to be told from one that was changed.
+            // The rest is long enough to be a short last chunk, so truncation cannot be distinguished from a
+            // change.
             Error::Damaged(Damage::Corrupt { is_last, .. }) => is_last && within_bytes >= TAG_BYTES,
             _ => false,
         };
@@ -358,7 +360,7 @@ fn chunks_moved_repeated_dropped_or_foreign_are_found() {
         };
         let (own, other) = (pieces(&file), pieces(&foreign));
         let arranged = |order: &[usize]| order.iter().flat_map(|&i| own[i].clone()).collect::<Vec<u8>>();
-        // The number of the chunk that must be found.
+        // The number of the chunk at which the error must be reported.
         let arrangements: [(&[usize], u64); 6] = [
             (&[0, 2, 1, 3, 4], 0),
             (&[0, 1, 2, 2, 3, 4], 2),
@@ -394,7 +396,7 @@ fn another_suite_another_context_or_another_key_is_refused() {
     let mut file = encrypted(suite, b"data");
     file[11] = encrypted(other, b"data")[11];
     assert!(matches!(decrypted(suite, file.clone()).1, Err(Error::WrongKey)));
-    // Without header the same bytes are another payload.
+    // Without its header, the same bytes are a different payload.
     let bare = file.split_off(13);
     let opened = Decryptor::bare(&bare[..], suite, &key_of(suite), b"", &options());
     assert!(matches!(opened, Err(Error::WrongKey)));
@@ -424,7 +426,7 @@ fn a_passphrase_makes_the_key() {
     assert!(matches!(opened, Err(Error::WantsKey)));
 }
 
-/// Before any of it is allocated, and whatever the numbers are.
+/// Refused before any memory is allocated, for any parameters.
 #[test]
 fn argon2_of_a_tebibyte_is_refused() {
     let demands = [
@@ -478,8 +480,8 @@ fn a_header_has_one_spelling() {
     assert_eq!(header.kdf, Kdf::Argon2id(cheap()));
 }
 
-/// How long the most takes that a file may demand: on one thread, as a slow machine has no more to give. Nothing is
-/// asserted of the time; `docs/format.md` has it.
+/// Measures the longest time that a file may demand, on one thread as on a slow machine. The time is not
+/// asserted; `docs/format.md` has it.
 #[test]
 #[ignore = "takes a gigabyte, and half a minute"]
 fn the_most_that_a_file_may_demand() {
@@ -497,7 +499,7 @@ fn the_most_that_a_file_may_demand() {
     }
 }
 
-/// What is wrong with the engine comes through as it is, by `?`, and to readers as their own kind of error.
+/// An error of the engine passes through `?` unchanged, and readers see its I/O error kind.
 #[test]
 fn errors_have_a_kind_and_a_source() {
     use std::error::Error as _;

@@ -1,4 +1,4 @@
-//! Encrypted files where writing or reading fails, and payloads that are asked to seal what they must not.
+//! Encrypted files if writing or reading fails, and payloads that are asked to seal in a forbidden way.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -12,7 +12,7 @@ use crossgrain_container::{
     Suite, TAG_BYTES,
 };
 
-/// An input that fails, or a disk that is full, is told as what it is.
+/// A failed input or a full disk is reported with its own error.
 #[test]
 fn failures_of_input_and_output_are_passed_on() {
     struct Full;
@@ -28,7 +28,7 @@ fn failures_of_input_and_output_are_passed_on() {
     assert!(matches!(begun, Err(Error::Io(error)) if error.kind() == io::ErrorKind::StorageFull));
 }
 
-/// An output that takes so many bytes, fails once, and takes the rest.
+/// An output that accepts a number of bytes, fails once, and accepts the rest.
 struct Faulty {
     taken: Vec<u8>,
     fails_at_bytes: Option<usize>,
@@ -50,7 +50,7 @@ impl Write for Faulty {
     }
 }
 
-/// What was written in part cannot be followed by anything.
+/// After a partial write nothing more may be appended.
 #[test]
 fn after_a_failed_write_nothing_is_written_and_nothing_succeeds() {
     for (fails_at_bytes, len) in
@@ -60,7 +60,7 @@ fn after_a_failed_write_nothing_is_written_and_nothing_succeeds() {
         let output = Faulty { taken: Vec::new(), fails_at_bytes: Some(fails_at_bytes) };
         let mut file = Encryptor::bare(output, suite, &key_of(suite), b"", &options()).unwrap();
         let plaintext = painted(len, 11);
-        // In one call or by many: the group that fails is sealed by one of these.
+        // Either call may seal the group that fails.
         let wrote = file.write_all(&plaintext).and_then(|()| file.flush());
         if wrote.is_err() {
             assert_eq!(file.write(b"more").unwrap_err().kind(), io::ErrorKind::StorageFull);
@@ -74,7 +74,7 @@ fn after_a_failed_write_nothing_is_written_and_nothing_succeeds() {
     }
 }
 
-/// An input of which one read fails, at this byte.
+/// An input with one failing read, at this byte.
 struct Stumbling {
     file: File,
     fails_at_bytes: Option<u64>,
@@ -98,7 +98,7 @@ impl Seek for Stumbling {
     }
 }
 
-/// Whether it is read on or from the beginning, and wherever it failed.
+/// The reader continues or starts over, and the failure is at any place.
 #[test]
 fn a_failed_read_loses_nothing() {
     let suite = Suite::Aes256Gcm;
@@ -142,7 +142,7 @@ fn no_chunk_is_sealed_twice() {
     let mut seal = |payload: &Payload, first: u64, chunks: usize| {
         payload.seal(first, false, &vec![0; chunks * CHUNK_BYTES], &mut sealed)
     };
-    // In any order, in groups, with gaps that are filled.
+    // Any order, in groups, with gaps that are filled later.
     for (first, chunks) in [(8, 2), (0, 2), (4, 1), (12, 3), (2, 2), (5, 3), (11, 1), (10, 1)] {
         assert!(seal(&payload, first, chunks).is_ok(), "{first} {chunks}");
     }
@@ -155,15 +155,15 @@ fn no_chunk_is_sealed_twice() {
     }
     assert!(seal(&payload, 15, 1).is_ok(), "a refusal takes nothing");
     assert!(matches!(seal(&payload, 15, 0), Ok(0)));
-    // The last chunk is one as any other.
+    // The last chunk counts like any other.
     let mut tag = [0; TAG_BYTES];
     assert!(matches!(payload.seal(3, true, &[], &mut tag), Err(Error::SealedChunk { chunk: 3 })));
-    // And a salt that has served seals nothing at all.
+    // A used salt seals nothing.
     let again = Payload::committed(suite, &key_of(suite), payload.prefix(), b"", &options()).unwrap();
     assert!(matches!(seal(&again, 100, 1), Err(Error::UsedSalt)));
 }
 
-/// Whatever threads do at the same time, one of them seals a chunk.
+/// If threads seal the same chunks at the same time, each chunk is sealed by one of them.
 #[test]
 fn threads_seal_each_chunk_once() {
     let payload = Payload::fresh(Suite::Aes256Gcm, &[0; 32], b"", &options()).unwrap();

@@ -1,11 +1,12 @@
-//! Output files that appear under their name when they are whole, and checks against what other users planted.
+//! Output files that get their name only when they are complete, and checks against paths prepared by other
+//! users.
 //!
-//! Until it is finished a [`NewFile`] has no name where the system has such files (`O_TMPFILE`), so nothing is left of a
-//! process that ends early, however it ends. Elsewhere it is `.crossgrain-….part` beside its final name. Only its owner can
-//! read it before it is complete. A file that is there is replaced only on request, and links, pipes and devices that another
-//! user put there are refused.
+//! On Linux a [`NewFile`] has no name until it is finished (`O_TMPFILE`), so a process that ends early leaves
+//! nothing. Elsewhere it is named `.crossgrain-….part` and lies in the same directory as its final name.
+//! Until it is complete, only its owner can read it. An existing file is replaced only on request. Links,
+//! pipes and devices that another user created are refused.
 //!
-//! The command line and the Python package write their files by this crate.
+//! The command line and the Python package use this crate to write their files.
 
 mod new_file;
 #[cfg_attr(unix, path = "unix.rs")]
@@ -24,22 +25,23 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// Why a file is not written.
+/// The reason why a file cannot be written.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refuses.
+    /// An error of the system.
     Io(io::Error),
-    /// There is something under this name.
+    /// A file of this name exists.
     Exists,
-    /// The name is a symbolic link that another user made.
+    /// The name is a symbolic link created by another user.
     ForeignLink,
-    /// The name is a pipe or device that another user made.
+    /// The name is a pipe or device created by another user.
     ForeignSpecial,
-    /// The name is of a pipe, a device or a directory, where a file is wanted.
+    /// The name belongs to a pipe, a device or a directory, and a regular file is required.
     NoFile,
     /// Another process is writing the file that is to be continued.
     Busy,
-    /// The file that is to be continued may be another user's work, or be open to others: `it ...`.
+    /// The file that is to be continued may come from another user, or be accessible to others. The text
+    /// completes `it ...`.
     Unsafe(&'static str),
 }
 
@@ -70,7 +72,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// `AlreadyExists` for a file in the way. The error can be had back by `downcast`.
+/// `AlreadyExists` for a file that must not be replaced. `downcast` gives the error back.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -88,19 +90,20 @@ impl From<io::Error> for Error {
     }
 }
 
-/// No system's clock for files ticks more slowly: at 100 Hz, twice over.
+/// Longer than any system's file clock tick: two ticks at 100 Hz.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What an open file is like, once a later change could be told by the file's times ([`Stamp`]).
+/// The metadata of an open file, taken when its times are old enough to reveal any later change ([`Stamp`]).
 ///
-/// These are those of the system's clock at its last tick, some milliseconds ago: a file that was changed in this very
-/// tick could be changed again and keep them. So this may wait for the next.
+/// File times have the resolution of the system's clock tick, some milliseconds. A file changed during the
+/// current tick could change again and keep its times. This function therefore waits for the next tick if
+/// needed.
 ///
 /// # Errors
-/// If the system does not tell.
+/// If the system does not provide the metadata.
 pub fn settled(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
-    // A time to come is that of another machine's clock, and tells nothing.
+    // A time in the future comes from another machine's clock, so its age is unknown.
     let age = |changed| SystemTime::now().duration_since(changed).unwrap_or_default();
     if metadata.is_file()
         && let Some(left) = system::changed(&metadata).and_then(|changed| TICK.checked_sub(age(changed)))
@@ -111,7 +114,7 @@ pub fn settled(file: &File) -> io::Result<Metadata> {
     Ok(metadata)
 }
 
-/// The directory that a path's last name is in.
+/// The directory that contains the last component of a path.
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }

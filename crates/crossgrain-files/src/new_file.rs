@@ -1,4 +1,4 @@
-//! A file in the making, and the names that lead to it.
+//! A file that is being written, and the paths that lead to it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -10,14 +10,14 @@ use tempfile::TempPath;
 use crate::system::{self, Rights, identity};
 use crate::{Error, directory_of};
 
-/// What a new file holds, which decides who may read it.
+/// The content of a new file. It determines the permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing secret: the umask decides, or the file that is replaced.
+    /// Nothing secret. The permissions are those of the replaced file, or follow the umask.
     Open,
-    /// What was encrypted before: the owner alone, or as the file that is replaced.
+    /// Decrypted data. The permissions are those of the replaced file, or owner-only.
     Plaintext,
-    /// A key: the owner alone.
+    /// A key. Only the owner has access.
     Key,
 }
 
@@ -32,30 +32,32 @@ impl Content {
     }
 }
 
-/// What hears of a temporary name.
+/// A callback that receives the temporary name of a file.
 pub type OnTemporary<'a> = &'a mut dyn FnMut(&Path) -> io::Result<()>;
 
-/// A file that gets its name when it is [finished](NewFile::finish). Dropped before, it leaves nothing behind but a file that
-/// may be resumed.
+/// A file that gets its name when it is [finished](NewFile::finish). If it is dropped before, only a file
+/// that may be resumed remains.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
     path: PathBuf,
     replace: bool,
     rights: Rights,
-    /// The name it has meanwhile, if it has one.
+    /// The temporary name, if it has one.
     temporary: Option<TempPath>,
-    /// Whether that is [`unfinished`], to be resumed.
+    /// Whether that name is [`unfinished`], so that the file can be resumed.
     is_beside: bool,
 }
 
-/// Begins a file, which may be written and read; one that is there already is replaced only if `replace` says so.
+/// Begins a file for writing and reading. An existing file is replaced only if `replace` is set.
 ///
-/// A link that the user made stays, and the file that it leads to is replaced. `on_temporary` hears of the name that the file
-/// has meanwhile, where it needs one, before that exists: a program may want to remove it when a signal ends it.
+/// If the path is a link that the user created, the link stays and its target is replaced. If the file needs
+/// a temporary name, `on_temporary` receives it before the file is created, so that a program can remove the
+/// file when a signal ends it.
 ///
 /// # Errors
-/// [`Error::Exists`], [`Error::ForeignLink`], [`Error::NoFile`] for a directory, pipe or device, [`Error::Io`].
+/// [`Error::Exists`], [`Error::ForeignLink`], [`Error::NoFile`] for a pipe or device;
+/// [`Error::Io`], also for a directory.
 pub fn begin(
     path: &Path,
     replace: bool,
@@ -75,8 +77,8 @@ pub fn begin(
     Ok(NewFile { file, path, replace, rights, temporary, is_beside: false })
 }
 
-/// Begins a file of plaintext, or goes on where an earlier process ended: what is unfinished stays as [`unfinished`], whatever
-/// happens. It is locked against other processes that do the same.
+/// Begins a file of plaintext, or continues one that an earlier process left. The incomplete file keeps the
+/// name [`unfinished`] in every case. It is locked against other processes that resume it.
 ///
 /// # Errors
 /// As [`begin`] and [`continued`]; and [`Error::Busy`].
@@ -96,10 +98,10 @@ pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Error> {
     Ok(NewFile { file, path, replace, rights, temporary: Some(temporary), is_beside: true })
 }
 
-/// Locks a file under a name that it has until it is finished.
+/// Locks a file that has its unfinished name.
 ///
-/// One that another process has finished since it was opened has its final name, and must not be written: nobody finishes a file that
-/// is locked, so the name is looked at once more behind the lock.
+/// Another process may have finished the file after it was opened. It then has its final name and must not be
+/// written. A locked file is not finished by others, so the name is checked again after the lock is held.
 fn lock(file: &File, unfinished: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Ok(()) => {}
@@ -114,23 +116,23 @@ fn lock(file: &File, unfinished: &Path) -> Result<(), Error> {
 }
 
 impl NewFile {
-    /// The file, to be written anywhere.
+    /// The file. It may be written at any position.
     pub const fn file(&self) -> &File {
         &self.file
     }
 
-    /// From now on what is unfinished stays, if it may be resumed.
+    /// Keeps the incomplete file from now on, if it can be resumed.
     pub fn stay(&mut self) {
         if let Some(temporary) = &mut self.temporary {
             temporary.disable_cleanup(self.is_beside);
         }
     }
 
-    /// Leaves the first `len_bytes` as [`unfinished`], for the owner alone, and gives that name. What lies behind them of an
-    /// earlier process stays.
+    /// Keeps the first `len_bytes` under the name [`unfinished`], accessible only to the owner, and returns
+    /// that name. In a resumed file, bytes after them from an earlier process also stay.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is something under that name, [`Error::Io`].
+    /// [`Error::Exists`] if a file of that name exists, [`Error::Io`].
     pub fn keep(self, len_bytes: u64) -> Result<PathBuf, Error> {
         let path = unfinished(&self.path);
         if self.is_beside {
@@ -142,25 +144,25 @@ impl NewFile {
         Ok(path)
     }
 
-    /// All is written: the file gets its rights and its name.
+    /// Completes the file: sets its permissions and its name.
     ///
     /// # Errors
-    /// [`Error::Exists`] if something appeared under that name and is not to be replaced, [`Error::Io`].
+    /// [`Error::Exists`] if a file of that name has appeared and must not be replaced, [`Error::Io`].
     pub fn finish(self) -> Result<(), Error> {
-        // The name must not outlive a power cut that the bytes do not.
+        // The bytes must be on disk before the name, or a power cut could leave a name without them.
         self.rights.give(&self.file).and_then(|()| self.file.sync_all())?;
         let path = self.path.clone();
         self.name(&path)
     }
 
-    /// Gives a synced file its name, and makes the name last.
+    /// Gives a synced file its name, and syncs the directory.
     fn name(self, path: &Path) -> Result<(), Error> {
         let Self { file, temporary, replace, .. } = self;
         let named = match temporary {
             Some(temporary) if replace => temporary.persist(path).map_err(io::Error::from),
             Some(temporary) => temporary.persist_noclobber(path).map_err(io::Error::from),
             None => match system::link(&file, path) {
-                // Only a name can be put in place of another.
+                // Only a rename can replace an existing name.
                 Err(error) if replace && error.kind() == io::ErrorKind::AlreadyExists => {
                     replace_by(&file, path)
                 }
@@ -175,7 +177,8 @@ impl NewFile {
     }
 }
 
-/// Opens a pipe or device to write to, which no other user put there to read along; `None` if there is none under this name.
+/// Opens a pipe or device for writing. It must not come from another user, who could read along. `None` if
+/// the path is no pipe or device.
 ///
 /// # Errors
 /// [`Error::ForeignSpecial`], [`Error::Io`].
@@ -187,7 +190,7 @@ pub fn open_special(path: &Path) -> Result<Option<File>, Error> {
         return Err(Error::ForeignSpecial);
     }
     let file = File::options().write(true).open(path)?;
-    // What was looked at is what was opened.
+    // The opened file must be the one that was checked.
     if identity(&file.metadata()?) == identity(&found) { Ok(Some(file)) } else { Err(Error::ForeignSpecial) }
 }
 
@@ -195,23 +198,23 @@ fn is_special(found: &Metadata) -> bool {
     !found.is_file() && !found.is_symlink() && !found.is_dir()
 }
 
-/// Opens a file that an earlier process left, or makes one that only its owner may read. `options` say for what. One that is
-/// there must be a regular file under one name, the user's own, without any right for others.
+/// Opens a file that an earlier process left, or creates one that only its owner can access, with `options`.
+/// An existing one must be a regular file with one name, owned by the user, without permissions for others.
 ///
 /// # Errors
-/// [`Error::Unsafe`], [`Error::Io`]; [`Error::Busy`] for one that was replaced while it was opened.
+/// [`Error::Unsafe`], [`Error::Io`]; [`Error::Busy`] for a file that was replaced while it was opened.
 pub fn continued(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     system::open_own(options, path)
 }
 
-/// What a file is called while it may be resumed, or when only its beginning could be had.
+/// The name of a file that can be resumed, or of which only the beginning could be decrypted.
 pub fn unfinished(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");
     name.into()
 }
 
-/// Whether two paths lead to one file, or would once there is one.
+/// Whether two paths lead to the same file, or would after it is created.
 pub fn is_same(path: &Path, other: &Path) -> bool {
     let of_file = |path: &Path| fs::metadata(path).ok().as_ref().and_then(identity);
     match (of_file(path), of_file(other)) {
@@ -224,7 +227,7 @@ pub fn is_same(path: &Path, other: &Path) -> bool {
     }
 }
 
-/// What is at a path: the end of a link, or a link that leads nowhere.
+/// The metadata of a path: of the target of a link, or of a dangling link.
 fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     let found = fs::metadata(path).or_else(|_| fs::symlink_metadata(path));
     match found {
@@ -234,7 +237,7 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// The path to put a file at: a link that leads to a file stays, and that file is replaced.
+/// The path at which to put a file. If it is a link to a file, the link stays and its target is replaced.
 fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool) -> Result<PathBuf, Error> {
     match old {
         Some(old) if old.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
@@ -245,28 +248,29 @@ fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool) -> Result<Pat
     }
 }
 
-/// Whether what a path leads to is what its owner means: a link may be followed that another user did not make.
+/// Whether a path is no link, or a link that may be followed because no other user created it.
 fn is_followed(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) || system::is_trusted_link(path)
 }
 
-/// A file with a name of its own beside `path`, from where a rename is all it takes.
+/// A file with a temporary name in the directory of `path`, so that a rename completes it.
 fn temporary_beside(path: &Path, on_temporary: OnTemporary<'_>) -> io::Result<(File, TempPath)> {
     let made = temporary_name().make_in(directory_of(path), |name| {
-        // First, so that no signal comes between; the name is random, and nobody else's.
+        // The callback comes first, so that a signal cannot arrive between. The name is random, so it belongs
+        // to no other file.
         on_temporary(name)?;
         system::restrict(File::options().read(true).write(true).create_new(true)).open(name)
     });
     made.map(tempfile::NamedTempFile::into_parts)
 }
 
-/// Puts a file without a name in the place of another: by a name that it has for a moment.
+/// Replaces another file by a file without a name. It gets a temporary name for the rename.
 fn replace_by(file: &File, path: &Path) -> io::Result<()> {
     let named = temporary_name().make_in(directory_of(path), |name| system::link(file, name))?;
     Ok(named.into_temp_path().persist(path)?)
 }
 
-/// Names that nobody can foresee.
+/// A generator of unpredictable names.
 fn temporary_name() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crossgrain-").suffix(".part").rand_bytes(20);

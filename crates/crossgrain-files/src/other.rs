@@ -1,4 +1,4 @@
-//! Elsewhere than on Unix: files have names from the beginning, and rights are the directory's.
+//! Systems other than Unix: files are named from the beginning, and the directory determines permissions.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -7,21 +7,21 @@ use std::time::SystemTime;
 
 use crate::Error;
 
-/// Which file it is: unknown.
+/// The identity of a file, which is unknown here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {}
 
-/// Nothing is known.
+/// Always `None`.
 pub(crate) fn identity(_metadata: &Metadata) -> Option<Identity> {
     None
 }
 
-/// What changes when a file does.
+/// Properties that change when a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(u64, Option<SystemTime>);
 
 impl Stamp {
-    /// The stamp of an open file, or of what a path leads to.
+    /// The stamp of an open file, or of the target of a path.
     pub fn of(metadata: &Metadata) -> Self {
         Self(metadata.len(), metadata.modified().ok())
     }
@@ -32,12 +32,12 @@ impl Stamp {
     }
 }
 
-/// When a file was changed last.
+/// The time of the last modification.
 pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
     metadata.modified().ok()
 }
 
-/// Who may read a file once it has its name: the directory decides.
+/// The permissions of a file after it is named. The directory determines them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights;
 
@@ -59,7 +59,7 @@ impl Rights {
     }
 }
 
-/// Makes what options create readable by whom the directory says.
+/// Does nothing: the directory determines the permissions of new files.
 pub const fn restrict(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
@@ -85,7 +85,7 @@ pub(crate) const fn is_trusted_link(_path: &Path) -> bool {
     true
 }
 
-/// Does nothing: a directory is no file that could be synced.
+/// Does nothing: a directory cannot be synced here.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! Unix, by `rustix`. Files without a name are Linux's alone; elsewhere there are none.
+//! Unix, through `rustix`. Only Linux has files without a name.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -12,22 +12,22 @@ use rustix::process::{Gid, geteuid};
 
 use crate::{Error, directory_of};
 
-/// Read and write, for the owner.
+/// Read and write permission for the owner.
 const OWNER_ONLY: u32 = 0o600;
 
-/// Which file it is, whatever its names.
+/// The identity of a file, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
     inode: u64,
 }
 
-/// The identity of an open file, or of what a path leads to.
+/// The identity of an open file, or of the target of a path.
 pub(crate) fn identity(metadata: &Metadata) -> Option<Identity> {
     Some(Identity { device: metadata.dev(), inode: metadata.ino() })
 }
 
-/// What changes when a file does.
+/// Properties that change when a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     identity: Option<Identity>,
@@ -37,7 +37,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of an open file, or of what a path leads to.
+    /// The stamp of an open file, or of the target of a path.
     pub fn of(metadata: &Metadata) -> Self {
         Self {
             identity: identity(metadata),
@@ -53,14 +53,14 @@ impl Stamp {
     }
 }
 
-/// When a file was changed last, by the time that nobody can set. The time of modification may be set back.
+/// The time of the last change (ctime), which programs cannot set. The time of modification can be set back.
 pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
     let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
     SystemTime::UNIX_EPOCH.checked_add(seconds)?.checked_add(nanoseconds)
 }
 
-/// Who may read a file once it has its name.
+/// The permissions of a file after it is named.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights {
     mode: u32,
@@ -68,15 +68,16 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// The owner alone.
+    /// Access for the owner only.
     pub(crate) const fn owner_only() -> Self {
         Self { mode: OWNER_ONLY, group: None }
     }
 
-    /// Those of any new file: the umask decides.
+    /// The default of a new file: the umask decides.
     pub(crate) fn of_new_file() -> Self {
         let umask = told_umask().unwrap_or_else(|| {
-            // Reading the umask is setting it. Another thread that makes a file at this moment makes it too narrow.
+            // The umask can be read only by setting it. A file that another thread creates at this moment
+            // gets narrower permissions.
             let umask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
             rustix::process::umask(umask);
             umask.as_raw_mode()
@@ -84,43 +85,44 @@ impl Rights {
         Self { mode: 0o666 & !umask, group: None }
     }
 
-    /// Those of the file that is replaced, if it is the user's own: another user has no say in who reads the new one.
+    /// The permissions of the replaced file if the user owns it. Another user must not decide who can read
+    /// the new one.
     pub(crate) fn of_replaced(old: &Metadata) -> Option<Self> {
         let is_own = old.is_file() && old.uid() == geteuid().as_raw();
-        // A set-user-ID bit would run new bytes under an old promise.
+        // Set-user-ID bits are dropped: they would apply to new content.
         is_own.then(|| Self { mode: old.mode() & 0o777, group: Some(old.gid()) })
     }
 
-    /// Gives them to a file that is complete.
+    /// Sets the permissions of a complete file.
     pub(crate) fn give(self, file: &File) -> io::Result<()> {
         let Self { mut mode, group } = self;
         if let Some(group) = group.filter(|&group| file.metadata().is_ok_and(|made| made.gid() != group))
             && rustix::fs::fchown(file, None, Some(Gid::from_raw(group))).is_err()
         {
-            // The group would be another one than before.
+            // The group could not be set, so the group of the file gets no permissions.
             mode &= 0o707;
         }
         file.set_permissions(fs::Permissions::from_mode(mode))
     }
 }
 
-/// The umask, where the system tells it without setting it (Linux).
+/// The umask, on systems that can report it without setting it (Linux).
 fn told_umask() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let digits = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
     u32::from_str_radix(digits.trim(), 8).ok()
 }
 
-/// Makes what options create readable by the owner alone.
+/// Makes newly created files accessible only to the owner.
 pub fn restrict(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(OWNER_ONLY)
 }
 
-/// A file in `directory` that has no name, and goes with the process unless [`link`] gives it one. `None` where there
-/// are no such files.
+/// A file in `directory` without a name. It disappears with the process unless [`link`] names it. `None` if
+/// the system does not support this.
 pub(crate) fn open_unnamed(directory: &Path) -> io::Result<Option<File>> {
     match unnamed(directory) {
-        // A name is given by way of /proc, which need not be there.
+        // The name is set through /proc, which may be missing.
         Ok(file) if fs::symlink_metadata(name_of(&file)).is_ok() => Ok(Some(file)),
         Ok(_) | Err(Errno::NOTSUP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
@@ -139,24 +141,24 @@ fn unnamed(_directory: &Path) -> Result<File, Errno> {
     Err(Errno::NOTSUP)
 }
 
-/// What the system calls an open file that has no other name.
+/// The path that the system has for an open file without a name.
 fn name_of(file: &File) -> String {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Gives a file of [`open_unnamed`] a name, which there must not be yet.
+/// Names a file of [`open_unnamed`]. The name must not exist yet.
 pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, name_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Opens a file to be continued, or makes one that only the owner may read. `options` say for what.
+/// Opens a file to be continued, or creates one that only the owner can access, with `options`.
 ///
-/// One that is there is taken if nobody else can have put it there, and nobody else can have it open: a regular file
-/// under one name, the user's own, without any right for others.
+/// An existing file must be a regular file with one name, owned by the user, without permissions for others.
+/// Then no other user can have created it, and no other user can have it open.
 pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
-    // A link is not followed, and a pipe not waited for.
+    // Do not follow a link, and do not wait for a pipe.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = restrict(options).custom_flags(flags.bits().cast_signed()).open(path);
     let is_link = || fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
@@ -166,7 +168,7 @@ pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, E
     };
     let found = file.metadata()?;
     if found.nlink() == 0 {
-        // Another file has its name since it was opened.
+        // Another file got its name after it was opened.
         return Err(Error::Busy);
     }
     let problem = [
@@ -181,34 +183,35 @@ pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, E
     }
 }
 
-/// Whether a pipe or device is the user's own or the system's.
+/// Whether a pipe or device belongs to the user or to the system.
 pub(crate) fn is_trusted(file: &Metadata) -> bool {
     let is_mine = [geteuid().as_raw(), 0].contains(&file.uid());
     is_mine || file.file_type().is_char_device() || file.file_type().is_block_device()
 }
 
-/// Whether the link at `path` was put there by the user or the system.
+/// Whether the link at `path` was created by the user or by the system.
 pub(crate) fn is_trusted_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|link| [geteuid().as_raw(), 0].contains(&link.uid()))
 }
 
-/// Makes a name last: it is in its directory, and lasts when that does.
+/// Makes a name durable by syncing its directory.
 ///
 /// # Errors
 /// If the directory cannot be synced.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(directory_of(path)) {
         Ok(directory) => directory.sync_all(),
-        // One that may be written to and not read, such as a box to drop files in, is synced with all that is beside it.
+        // A directory that can be written but not read cannot be opened. The whole file system is synced
+        // instead.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => sync_file_system(path),
         Err(error) => Err(error),
     }
 }
 
-/// Syncs the file system that a file is in.
+/// Syncs the file system that contains a file.
 #[cfg(target_os = "linux")]
 fn sync_file_system(path: &Path) -> io::Result<()> {
-    // A link may have been put there by now, or a pipe.
+    // The path may have become a link or a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     Ok(rustix::fs::syncfs(&file)?)

@@ -1,4 +1,5 @@
-//! Files that appear whole or not at all, with the rights they should have, and never where somebody else led them.
+//! Files that appear complete or not at all, with the right permissions, and never at a path that another
+//! user prepared.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::fs::{self, File};
@@ -47,7 +48,7 @@ fn what_is_there_is_replaced_on_request_alone() {
     assert_eq!(fs::read(&path).unwrap(), b"old");
     file.finish().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
-    // What appears meanwhile stays.
+    // A file that appears at the same path meanwhile stays.
     let (late, other) = (folder.path().join("late"), b"somebody else's");
     let file = begun(&late, false, Content::Open).unwrap();
     fs::write(&late, other).unwrap();
@@ -76,7 +77,7 @@ fn a_file_is_kept_and_gone_on_with() {
     file.finish().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"the beginning, and the end");
     assert_eq!(names(&folder), ["out"]);
-    // Nothing that was begun leaves nothing; what is to stay does.
+    // An empty file is removed; a file that is to stay remains.
     drop(resume(&path, true).unwrap());
     assert_eq!(names(&folder), ["out"]);
     let mut file = resume(&path, true).unwrap();
@@ -86,7 +87,8 @@ fn a_file_is_kept_and_gone_on_with() {
     assert!(matches!(resume(folder.path(), true), Err(Error::NoFile)));
 }
 
-/// A second that opens the file before a first has finished it, and locks it after, would write into what has its final name.
+/// A second process may open the file before the first one finishes it, and lock it afterwards. It would then
+/// write to the final file.
 #[cfg(unix)]
 #[test]
 fn what_was_finished_meanwhile_is_not_gone_on_with() {
@@ -145,7 +147,7 @@ mod unix {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777
     }
 
-    /// A directory that may be written to and not read: the file is there, and that is no failure.
+    /// In a directory that can be written but not read, the file is created without an error.
     #[test]
     fn a_file_is_finished_in_a_directory_that_cannot_be_read() {
         let folder = tempfile::tempdir().unwrap();
@@ -163,7 +165,8 @@ mod unix {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     }
 
-    /// The time of a modification may be set back: the times still are of an earlier tick when they are looked at.
+    /// The time of modification may be set back. `settled` still waits until the time of change is from an
+    /// earlier tick.
     #[test]
     fn a_time_that_was_set_back_settles_nothing() {
         let folder = tempfile::tempdir().unwrap();
@@ -182,7 +185,7 @@ mod unix {
         }
     }
 
-    /// The umask is the process's, and no test here changes it.
+    /// The umask belongs to the process, and no test here changes it.
     fn common_mode(folder: &TempDir) -> u32 {
         let path = folder.path().join("common");
         fs::write(&path, b"").unwrap();
@@ -227,7 +230,7 @@ mod unix {
         file.finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
-        // A link that leads nowhere is something that is there.
+        // A dangling link counts as an existing file.
         let nowhere = folder.path().join("nowhere");
         symlink("missing", &nowhere).unwrap();
         assert!(matches!(begun(&nowhere, false, Content::Open), Err(Error::Exists)));
@@ -267,7 +270,7 @@ mod unix {
         assert!(matches!(begun(Path::new("/dev/null"), true, Content::Open), Err(Error::NoFile)));
     }
 
-    /// Only root can give files away.
+    /// Only root can change the owner of a file.
     #[test]
     fn what_another_user_put_there_is_refused_and_says_nothing_of_rights() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,15 @@
-//! A stream as NumPy's generators want it: the C structure `bitgen_t`, filled with functions of ours.
+//! A stream as a NumPy bit generator: fills the C structure `bitgen_t` with functions of this module.
 //!
-//! Python's side subclasses `numpy.random.BitGenerator`, whose objects hold a `bitgen_t` and show it as a capsule.
-//! `install` writes four functions and a pointer to our state there; NumPy, SciPy and numba then call them.
-//! Source: `numpy/random/bitgen.h`, part of NumPy's stable C interface.
-//! Holds: the state does not move and lives as long as its `Core`, which Python's object keeps and never replaces. Callers
-//! that draw through the structure hold the generator's `lock`, as NumPy's C interface demands. `Core` takes the lock itself,
-//! in every call, and a mark besides, in case the lock is not what it should be.
+//! Python's half subclasses `numpy.random.BitGenerator`. Its objects hold a `bitgen_t` and expose it as a
+//! capsule. `install` writes four functions and a pointer to the state there; NumPy, SciPy and numba then
+//! call them. Source: `numpy/random/bitgen.h`, part of NumPy's stable C interface.
+//!
+//! Invariants:
+//! * The state does not move and lives as long as its `Core`. The Python object keeps the `Core` and never
+//!   replaces it.
+//! * Callers that draw through the structure hold the generator's `lock`, as NumPy's C interface requires.
+//!   Every method of `Core` takes the lock too. It also sets a flag, in case the lock does not exclude other
+//!   callers.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -33,26 +37,26 @@ struct BitGen {
     next_raw: unsafe extern "C" fn(*mut c_void) -> u64,
 }
 
-/// What its capsule is called.
+/// The name of NumPy's capsule.
 const CAPSULE: &CStr = c"BitGenerator";
 
-/// Bytes in a word.
+/// Bytes of a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Words in a block.
+/// Words of a block.
 const BLOCK_WORDS: usize = 2;
 
-/// A stream at a place, always between words.
+/// A stream at a position between words.
 struct State {
     rng: StreamRng,
-    /// The upper half of a word whose lower half was drawn: NumPy's 32-bit draws come in pairs.
+    /// The upper half of a word whose lower half was drawn. NumPy's 32-bit draws use both halves of a word.
     half: Option<u32>,
-    /// What the stream was made of.
+    /// The cipher and key of the stream.
     cipher: Cipher,
     key: Zeroizing<Vec<u8>>,
 }
 
-/// Where a stream stands, as Python's side takes it: block, word in it, and half a word if one is left.
+/// A position in a form for Python: the block, the word within it, and the unused half of a word, if any.
 type Place = (u128, usize, Option<u32>);
 
 impl State {
@@ -69,7 +73,7 @@ impl State {
         (block, byte / WORD_BYTES, self.half)
     }
 
-    /// Goes to a place. Its word is 0 or 1.
+    /// Moves to a place. Its word is 0 or 1.
     fn seek(&mut self, (block, word, half): Place) {
         self.rng.seek_block(block, word * WORD_BYTES);
         self.half = half;
@@ -83,7 +87,7 @@ impl State {
         })
     }
 
-    /// Lets what is left of a word go.
+    /// Discards the rest of an incomplete word.
     fn finish_word(&mut self) {
         let (block, byte) = self.rng.position();
         let next = byte.next_multiple_of(WORD_BYTES);
@@ -93,17 +97,18 @@ impl State {
     }
 }
 
-/// The state that a call was given.
+/// The state to which a callback's pointer points.
 ///
 /// # Safety
-/// `state` is what `install` wrote, its `Core` lives, and nobody else draws meanwhile.
+/// `state` is the pointer that `install` wrote, its `Core` is alive, and no other reference to the state is
+/// in use.
 unsafe fn state<'a>(state: *mut c_void) -> &'a mut State {
     // SAFETY: by this function's contract.
     unsafe { &mut *state.cast() }
 }
 
 unsafe extern "C" fn next_uint64(of: *mut c_void) -> u64 {
-    // SAFETY: NumPy passes the pointer that it was given, and holds the lock.
+    // SAFETY: NumPy passes the pointer that `install` wrote, and holds the lock.
     unsafe { state(of) }.rng.next_u64()
 }
 
@@ -120,20 +125,21 @@ unsafe extern "C" fn next_double(of: *mut c_void) -> f64 {
 /// The native half of a generator. Its methods take the generator's lock.
 #[pyclass(frozen, module = "crossgrain._native")]
 pub(crate) struct Core {
-    /// In one place, for C to point to.
+    /// Boxed so that C code can point to it.
     state: Box<UnsafeCell<State>>,
-    /// The generator's lock, which callers that draw by NumPy's structure hold.
+    /// The generator's lock. Callers that draw through NumPy's structure hold it.
     lock: Py<PyAny>,
     /// Whether a method uses the state.
     is_used: AtomicBool,
     threads: usize,
 }
 
-// SAFETY: methods use the state through `alone` only, which lets in one at a time. A caller that uses it through NumPy's structure
-// holds the lock, as its C interface demands, and `alone` holds the lock too.
+// SAFETY: methods access the state only through `alone`, which admits one caller at a time. A caller that
+// uses it through NumPy's structure holds the lock, as its C interface requires, and `alone` holds the lock
+// too.
 unsafe impl Sync for Core {}
 
-/// A lock of Python's, held for as long as this lives.
+/// A Python lock that is held until this is dropped.
 struct Held<'py>(Bound<'py, PyAny>);
 
 impl<'py> Held<'py> {
@@ -145,12 +151,12 @@ impl<'py> Held<'py> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // It is held, so that nothing is in the way; and a drop cannot raise.
+        // The lock is held, so the release succeeds; and a drop could not raise an exception.
         let _ = self.0.call_method0(intern!(self.0.py(), "release"));
     }
 }
 
-/// The mark that a method uses the state, for as long as this lives.
+/// The flag that a method uses the state, set until this is dropped.
 struct Mark<'a>(&'a AtomicBool);
 
 impl Drop for Mark<'_> {
@@ -160,8 +166,8 @@ impl Drop for Mark<'_> {
 }
 
 impl Core {
-    /// Uses the state, and lets nobody else do so meanwhile. Others wait for the lock; the mark counts where that does not
-    /// exclude them: it may be taken twice by one thread, or be a thing of another kind.
+    /// Runs `work` with exclusive access to the state. Other callers wait for the lock. The flag protects the
+    /// state if the lock does not: one thread may acquire it twice, or it may be an object of another kind.
     fn alone<T>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
         let _held = Held::new(self.lock.bind(py))?;
         if self.is_used.swap(true, Ordering::Acquire) {
@@ -170,7 +176,8 @@ impl Core {
             ));
         }
         let _mark = Mark(&self.is_used);
-        // SAFETY: the mark was not set, so no other method has a reference; nor has C, since the lock is held.
+        // SAFETY: the flag was not set, so no other method has a reference; and C code has none because the
+        // lock is held.
         work(unsafe { &mut *self.state.get() })
     }
 }
@@ -199,18 +206,19 @@ impl Core {
             next_double,
             next_raw: next_uint64,
         };
-        // SAFETY: a capsule of this name points to a `bitgen_t` that lives as long as the generator, which keeps `self`.
+        // SAFETY: a capsule of this name points to a `bitgen_t` that lives as long as the generator, which
+        // keeps `self`.
         unsafe { place.as_ptr().write(filled) };
         Ok(())
     }
 
-    /// Key, and where it stands, of one moment.
+    /// The key and the position, read at one moment.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Place)> {
         self.alone(py, |state| Ok((PyBytes::new(py, &state.key), state.place())))
     }
 
-    /// Goes to a place, under another key if it is another, in the same memory: C may know where the state is. If the key or
-    /// the place is refused, the generator stays as it was.
+    /// Moves to a place. Another key replaces the present one in the same memory, because C code may hold a
+    /// pointer to the state. If the key or the place is invalid, the generator is unchanged.
     fn restore(&self, py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, place: Place) -> PyResult<()> {
         let (cipher, key) = (cipher.parse().map_err(refused)?, taken(key, "the key")?);
         if place.1 >= BLOCK_WORDS {
@@ -225,7 +233,7 @@ impl Core {
         })
     }
 
-    /// Goes so many blocks and words on; half a word that is left stays, or is let go.
+    /// Advances by blocks and words. An unused half of a word is kept if `keeps_half`, else discarded.
     fn advance(&self, py: Python<'_>, blocks: u128, words: usize, keeps_half: bool) -> PyResult<()> {
         self.alone(py, |state| {
             let (block, word, half) = state.place();
@@ -251,7 +259,7 @@ impl Core {
         })
     }
 
-    /// The same from a word of a block on, leaving the generator where it is. Others may draw meanwhile.
+    /// The same from a word of a block on, without moving the generator. Others may draw at the same time.
     fn fill_at(
         &self,
         py: Python<'_>,

@@ -1,12 +1,13 @@
-//! Memory that Python objects lend: bytes, `bytearray`, `memoryview`, NumPy arrays, without a copy.
+//! Memory that Python objects lend without a copy: bytes, `bytearray`, `memoryview` and NumPy arrays.
 //!
-//! The lender of memory keeps its place, and may still write to it from another thread while the global lock is released.
-//! The engine then reads some bytes or others, and computes from them; no address and no branch depends on them, so that
-//! wrong data is all that comes of it. What decides something is copied first, under the lock: keys, nonces, additional
-//! data ([`taken`]), and ciphertext that is authenticated before it is decrypted (`modes`).
+//! The lender keeps the memory in place, but another thread may write to it while the global lock is
+//! released. The engine may then read old or new bytes. This only gives wrong data, because no address and no
+//! branch depends on them. Data that decides something is copied first, under the lock: keys, nonces and
+//! associated data ([`taken`]), and ciphertext that is authenticated before it is decrypted (`modes`).
 //!
-//! The buffer protocol is in the stable ABI from Python 3.11 on, and PyO3 offers it only there. Python 3.10 has the same
-//! functions and the same structure, so they are declared here, and one wheel serves all.
+//! The buffer protocol is in the stable ABI from Python 3.11 on, and PyO3 offers it only there. Python 3.10
+//! has the same functions and the same structure. They are declared here, so that one wheel serves all
+//! versions.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -51,7 +52,7 @@ impl View {
     };
 }
 
-/// With strides and format told: what does not lie in C's order and is no plain data is refused.
+/// Requests strides and format, so that data that is not contiguous or not plain can be refused.
 const PYBUF_ANY_LAYOUT: c_int = 0x0018 | 0x0004;
 const PYBUF_WRITABLE: c_int = 0x0001;
 
@@ -61,26 +62,26 @@ unsafe extern "C" {
     fn PyBuffer_IsContiguous(view: *const View, order: c_char) -> c_int;
 }
 
-/// The bytes of an object, for as long as this lives. The object cannot be resized meanwhile.
+/// The bytes of an object while this is alive. The object cannot be resized meanwhile.
 pub(crate) struct Lent {
     view: Box<View>,
-    /// Whether nobody may write to them meanwhile.
+    /// Whether the bytes are immutable.
     is_fixed: bool,
 }
 
-/// The bytes of an object as they are now, however it changes later. Wiped when dropped.
+/// A copy of an object's bytes, independent of later changes. Overwritten when dropped.
 pub(crate) fn taken(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Zeroizing<Vec<u8>>> {
     Ok(Zeroizing::new(Lent::to_read(object, what)?.bytes().to_vec()))
 }
 
-/// What `memoryview` and NumPy give for an object's bytes, if it lends plain data; for Python's side.
+/// The bytes of an object that lends plain data, as `memoryview` and NumPy give them; for Python's half.
 #[pyfunction]
 pub(crate) fn bytes_of<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(object.py(), Lent::to_read(object, what)?.bytes()))
 }
 
-// SAFETY: the memory does not move while it is lent, whichever thread reads it; release takes the global lock, which
-// whoever drops it holds (see `Drop`).
+// SAFETY: the memory does not move while it is lent, and any thread may read it. Release needs the global
+// lock, and `Drop` acquires it.
 unsafe impl Send for Lent {}
 // SAFETY: as above.
 unsafe impl Sync for Lent {}
@@ -105,7 +106,7 @@ impl Lent {
             ),
         };
         let mut view = Box::new(View::EMPTY);
-        // SAFETY: the object lives, the lock is held, and the view is one of Python's to fill.
+        // SAFETY: the object is alive, the lock is held, and Python fills the view.
         let failed = unsafe { PyObject_GetBuffer(object.as_ptr(), &raw mut *view, flags) } != 0;
         if failed {
             let cause = PyErr::take(object.py());
@@ -123,7 +124,7 @@ impl Lent {
         Ok(lent)
     }
 
-    /// Refuses what is no plain data, in one line.
+    /// Refuses data that is not plain, with a message of one line.
     fn check_format(&self, to: Use, what: &str) -> PyResult<()> {
         let format = self.format();
         let Err(fault) = format::check(format, self.item_bytes(), to) else { return Ok(()) };
@@ -134,21 +135,21 @@ impl Lent {
                 ("holds bools or characters, which not all bytes are", "give a view of it as numpy.uint8")
             }
         };
-        // Names of fields may be long, and hold line ends.
+        // Names of fields may be long and contain line ends.
         let shown = format[..format.len().min(40)].escape_ascii();
         Err(PyTypeError::new_err(format!("{what} {is} (its format is {shown}): {mend}")))
     }
 
-    /// What its elements are; bytes, if the owner tells nothing.
+    /// The format of the elements. Bytes, if the owner gives none.
     fn format(&self) -> &[u8] {
         if self.view.format.is_null() {
             return b"B";
         }
-        // SAFETY: the owner's text, which lives as long as what is lent.
+        // SAFETY: the text belongs to the owner and lives as long as the memory is lent.
         unsafe { CStr::from_ptr(self.view.format) }.to_bytes()
     }
 
-    /// Whether nobody may write to the bytes meanwhile: those of a `bytes`.
+    /// Whether the bytes are immutable, because the object is a `bytes`.
     pub(crate) const fn is_fixed(&self) -> bool {
         self.is_fixed
     }
@@ -157,44 +158,45 @@ impl Lent {
         self.view.len.unsigned_abs()
     }
 
-    /// Bytes in an element.
+    /// Bytes of an element.
     pub(crate) const fn item_bytes(&self) -> usize {
         self.view.itemsize.unsigned_abs()
     }
 
-    /// What is lent.
+    /// The bytes.
     pub(crate) const fn bytes(&self) -> &[u8] {
         if self.view.len == 0 {
             return &[];
         }
-        // SAFETY: the memory is lent, contiguous and so long, for as long as `self` lives. If others write to it, see above.
+        // SAFETY: the memory is lent, contiguous and of this length while `self` is alive. The module's
+        // comment covers writes by others.
         unsafe { std::slice::from_raw_parts(self.view.buf.cast(), self.len_bytes()) }
     }
 
-    /// What is lent, to be written.
+    /// The bytes, for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         assert!(self.view.readonly == 0, "asked for to write");
         if self.view.len == 0 {
             return &mut [];
         }
-        // SAFETY: as `bytes`, and it was lent to write.
+        // SAFETY: as `bytes`, and the memory was lent for writing.
         unsafe { std::slice::from_raw_parts_mut(self.view.buf.cast(), self.len_bytes()) }
     }
 
-    /// What is lent as numbers; `None` if it is no array of float64, or they do not lie where numbers may.
+    /// The bytes as numbers. `None` if the format is not float64 or the memory is not aligned.
     pub(crate) fn numbers_mut(&mut self) -> Option<&mut [f64]> {
         if !format::is_f64(self.format()) {
             return None;
         }
-        // SAFETY: any eight bytes are a number.
+        // SAFETY: any eight bytes are a valid number.
         let (before, numbers, after) = unsafe { self.bytes_mut().align_to_mut() };
         (before.is_empty() && after.is_empty()).then_some(numbers)
     }
 }
 
 impl Lent {
-    /// The first `len_bytes` of this and of an output as the engine takes them, the very same bytes or bytes apart, and what
-    /// follows in the output.
+    /// The first `len_bytes` of this buffer and of an output, in place or apart, as the engine takes them;
+    /// and the rest of the output.
     pub(crate) fn pair<'a>(
         &'a self,
         output: &'a mut Self,
@@ -216,9 +218,9 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // Whatever thread it is on: with the lock, as release needs.
+        // Release needs the global lock, and this may be any thread.
         Python::attach(|_| {
-            // SAFETY: the view was filled when it was made, and is released once.
+            // SAFETY: the view was filled when it was created, and is released once.
             unsafe { PyBuffer_Release(&raw mut *self.view) }
         });
     }

@@ -1,4 +1,4 @@
-//! The GPUs of this machine, where the package was built with them.
+//! The GPUs of this machine, if the package was built with GPU support.
 
 use crossgrain_gpu::{choose, devices};
 use crossgrain_search::Device;
@@ -6,25 +6,25 @@ use pyo3::prelude::*;
 
 use crate::Error;
 
-/// A GPU: what to call it, its name, what drives it, whether it is the CPU in disguise.
+/// A GPU: its id, its name, its driver, and whether it is emulated in software on the CPU.
 type Gpu = (String, String, String, bool);
 
 /// The GPUs.
 #[pyfunction]
 pub(crate) fn gpus(py: Python<'_>) -> Vec<Gpu> {
-    // Of a kind that is not there are none.
+    // Kinds that are not available have no devices.
     let infos = || devices().into_iter().flat_map(|kind| kind.devices.unwrap_or_default());
     py.detach(|| infos().map(|info| (info.id, info.name, info.driver, info.is_software)).collect())
 }
 
-/// The device of this name, as one that tries keys.
+/// The device of this name, for trying keys.
 pub(crate) fn searcher(id: &str) -> PyResult<Box<dyn Device>> {
     check_is_built(id)?;
     let device = choose(id).map_err(|why| Error::new_err(format!("{id}: {why}")))?;
     Ok(Box::new(device))
 }
 
-/// Refuses a device where the package was built without any.
+/// Fails if the package was built without GPU support.
 pub(crate) fn check_is_built(id: &str) -> PyResult<()> {
     if cfg!(feature = "gpu") {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Encrypted files, as `crossgrain encrypt` writes them (docs/format.md): whole ones with progress told to Python, and
-//! the two halves of a file object.
+//! Encrypted files as `crossgrain encrypt` writes them (docs/format.md): whole files with progress reports to
+//! Python, and the reading and writing halves of a file object.
 //!
-//! A file appears under its name when it is whole, and its bytes were found authentic if it was decrypted.
+//! A file gets its name only when it is complete. A decrypted file also has to be authentic.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
@@ -19,10 +19,10 @@ use zeroize::Zeroizing;
 use crate::buffer::{Lent, taken};
 use crate::{Error, Forged, pool};
 
-/// Bytes between two tellings of progress.
+/// Bytes between two progress reports.
 const STEP_BYTES: usize = 1 << 20;
 
-/// What is refused, or the system's error.
+/// An error of the container, or the system's error inside it, as a Python exception.
 fn refused(refusal: Refusal) -> PyErr {
     match refusal {
         Refusal::Io(error) => failed(error),
@@ -31,12 +31,12 @@ fn refused(refusal: Refusal) -> PyErr {
     }
 }
 
-/// An error of a stream, which may be a refusal in disguise.
+/// An error of a stream. It may contain an error of the container.
 fn failed(error: io::Error) -> PyErr {
     error.downcast::<Refusal>().map_or_else(PyErr::from, refused)
 }
 
-/// An encrypted file, opened to be read.
+/// An encrypted file, open for reading.
 #[pyclass]
 pub(crate) struct Reader {
     inner: Decryptor<File>,
@@ -63,14 +63,14 @@ impl Reader {
         Ok(Self { inner: begun.map_err(refused)?, threads })
     }
 
-    /// Reads into `out`, and gives how many bytes: as many as there is room for, or all that are left.
+    /// Reads into `out` until it is full or the file ends. Returns the number of bytes.
     fn readinto(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = Lent::to_write(out, "the buffer")?;
         let threads = pool::worth(self.threads, out.len_bytes());
         pool::run(py, threads, || fill(&mut self.inner, out.bytes_mut()))?.map_err(failed)
     }
 
-    /// Goes somewhere, counted from the beginning (0), from here (1) or from the end (2).
+    /// Seeks, relative to the beginning (0), the current position (1) or the end (2).
     fn seek(&mut self, py: Python<'_>, offset: i64, whence: u8) -> PyResult<u64> {
         let to = match whence {
             0 => u64::try_from(offset).ok().map(SeekFrom::Start),
@@ -83,12 +83,13 @@ impl Reader {
     }
 }
 
-/// An encrypted file that is written, and appears under its name when it is finished.
+/// An encrypted file that is being written. It gets its name when it is finished.
 #[pyclass]
 pub(crate) struct Writer {
-    /// `None` once it is finished, or something could not be written: the rest of it would be no file.
+    /// `None` once it is finished or a write has failed.
     inner: Option<(Encryptor<File>, NewFile)>,
-    /// The process that began it. In one that is forked from that, a copy of it would seal other bytes under the same nonces.
+    /// The process that created it. In a forked process, a copy would encrypt other bytes under the same
+    /// nonces.
     process: u32,
     target: PathBuf,
     threads: usize,
@@ -125,7 +126,7 @@ impl Writer {
         Ok(Self { inner, process: process::id(), target, threads })
     }
 
-    /// Writes all of the bytes, and gives how many. If it fails, there will be no file.
+    /// Writes all bytes and returns their number. After an error no file is created.
     fn write(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let data = Lent::to_read(data, "data")?;
         let (threads, (mut encryptor, place)) = (self.threads, self.under_way()?);
@@ -134,7 +135,7 @@ impl Writer {
         Ok(data.len_bytes())
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes the rest and gives the file its name.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let (encryptor, place) = self.under_way()?;
         pool::run(py, self.threads, || encryptor.finish())?.map_err(refused)?;
@@ -155,7 +156,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // The name that the file may have meanwhile is the other process' to remove.
+        // The temporary name of the file, if any, must be removed by the other process.
         if self.process != process::id()
             && let Some((_, place)) = self.inner.take()
         {
@@ -168,8 +169,9 @@ fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
     if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
 }
 
-/// The threads that a file is begun by. Argon2id's lanes go to threads whatever the number for the rest: to those of this process'
-/// pool, for others may be those of a process that forked this one, and never come.
+/// The threads for opening a file. Argon2id runs its lanes on threads whatever number the caller gave for the
+/// rest. They must be those of this process's pool: the threads of a parent that forked this process do not
+/// exist here.
 fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
     match secret {
         Secret::Key(_) => threads,
@@ -177,7 +179,7 @@ fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
     }
 }
 
-/// Encrypts a file into another, and gives the length of the plaintext.
+/// Encrypts a file to another and returns the length of the plaintext.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn encrypt_file(
@@ -197,7 +199,7 @@ pub(crate) fn encrypt_file(
     let (mut encryptor, place) = writer.under_way()?;
     let len_bytes = step.copy(py, &mut input, &mut encryptor)?;
     let after = input.metadata().map_err(|error| told(error, &source))?;
-    // Files that the system makes up have no length, and others than regular ones no times that mean something.
+    // Files generated by the system have length 0. Times of files other than regular ones mean nothing.
     let is_whole = len_bytes == before.len() || before.len() == 0;
     if before.is_file() && (Stamp::of(&before) != Stamp::of(&after) || !is_whole) {
         let why = format!("{} was changed while it was read: nothing was written", source.display());
@@ -208,7 +210,7 @@ pub(crate) fn encrypt_file(
     Ok(len_bytes)
 }
 
-/// Decrypts a file into another, and gives the length of the plaintext.
+/// Decrypts a file to another and returns the length of the plaintext.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn decrypt_file(
@@ -229,7 +231,7 @@ pub(crate) fn decrypt_file(
     Ok(len_bytes)
 }
 
-/// How bytes are passed on, a step at a time.
+/// Copies bytes in steps, with progress reports.
 struct Step<'py> {
     threads: usize,
     total_bytes: u64,
@@ -237,14 +239,14 @@ struct Step<'py> {
 }
 
 impl<'py> Step<'py> {
-    /// For a file, and that file.
+    /// Opens a file for copying.
     fn new(source: &Path, threads: usize, progress: Option<Bound<'py, PyAny>>) -> PyResult<(File, Self)> {
         let input = File::open(source).map_err(|error| told(error, source))?;
         let total_bytes = input.metadata().map_err(|error| told(error, source))?.len();
         Ok((input, Self { threads, total_bytes, progress }))
     }
 
-    /// Passes everything on, tells of every step, and gives its length. What Python raises meanwhile ends it.
+    /// Copies everything, reports each step, and returns the length. An exception from Python ends it.
     fn copy(
         &self,
         py: Python<'_>,
@@ -271,14 +273,14 @@ impl<'py> Step<'py> {
     }
 }
 
-/// A file to be written, and a handle to write it by.
+/// A new file, and a handle for writing to it.
 fn begun(target: &Path, overwrite: bool, content: Content) -> PyResult<(NewFile, File)> {
     let place = begin(target, overwrite, content, &mut |_| Ok(())).map_err(|why| not_written(why, target))?;
     let output = place.file().try_clone().map_err(|error| told(error, target))?;
     Ok((place, output))
 }
 
-/// Why a file is not written, as the exception that Python has for it.
+/// The reason why a file cannot be written, as the matching Python exception.
 fn not_written(why: NotWritten, path: &Path) -> PyErr {
     match why {
         NotWritten::Io(error) => told(error, path),
@@ -287,7 +289,7 @@ fn not_written(why: NotWritten, path: &Path) -> PyErr {
     }
 }
 
-/// The system's error with the file it is about, as the exception that Python has for its kind.
+/// A system error with the path, as the matching Python exception.
 fn told(error: io::Error, path: &Path) -> PyErr {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
 }

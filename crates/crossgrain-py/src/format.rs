@@ -1,13 +1,14 @@
-//! What an element of lent memory is made of, by the format that its owner tells (PEP 3118).
+//! Checks the element format of lent memory, as its owner declares it (PEP 3118).
 //!
-//! Bytes are handed out of plain data only: numbers, characters, and structures of them. All else is refused, known or not:
-//! objects and addresses, which mean nothing elsewhere and which no other bytes may replace; and bytes that belong to no
-//! field, behind which owners hide such (NumPy a field that was not chosen, ctypes whatever a union holds).
+//! Only plain data is accepted: numbers, characters, and structures of them. Everything else is refused,
+//! known or unknown. Objects and addresses have no meaning elsewhere, and must not be overwritten. Bytes that
+//! belong to no field are refused because they may hide objects or addresses. NumPy hides fields that were
+//! not selected, and ctypes hides the content of a union.
 
-/// How deep structures may lie in structures.
+/// The most levels of nested structures.
 const DEPTH: usize = 32;
 
-/// Bytes of C's `long double`, where it is one of these machines; elsewhere such arrays are refused.
+/// Bytes of C's `long double` on supported machines. On others, arrays of it are refused.
 const LONG_DOUBLE_BYTES: usize = if cfg!(any(windows, all(target_vendor = "apple", target_arch = "aarch64")))
 {
     8
@@ -17,26 +18,27 @@ const LONG_DOUBLE_BYTES: usize = if cfg!(any(windows, all(target_vendor = "apple
     16
 };
 
-/// What is to become of the bytes.
+/// The use of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     Read,
-    /// Any bytes are written.
+    /// Any bytes may be written.
     Write,
 }
 
-/// Why bytes of this format are not used.
+/// The reason why bytes of this format are refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Objects, addresses, or what nobody knows.
+    /// Objects, addresses or an unknown format.
     NotPlain,
-    /// Bytes of no field.
+    /// Some bytes belong to no field.
     Gaps,
-    /// Not every byte makes a value: NumPy counts on a bool to be 0 or 1, and makes strings of characters unseen.
+    /// Some byte values are invalid: NumPy requires that a bool is 0 or 1, and does not check characters of
+    /// strings.
     NotAny,
 }
 
-/// Whether all `item_bytes` bytes of an element are plain data. Without a format they are bytes.
+/// Checks that all `item_bytes` bytes of an element are plain data. Without a format they are bytes.
 pub(crate) fn check(format: &[u8], item_bytes: usize, to: Use) -> Result<(), Fault> {
     let mut parser = Parser { rest: format, is_native: true, to };
     let size = parser.items(0)?;
@@ -46,7 +48,7 @@ pub(crate) fn check(format: &[u8], item_bytes: usize, to: Use) -> Result<(), Fau
     if size == item_bytes { Ok(()) } else { Err(Fault::Gaps) }
 }
 
-/// Whether an element is a float64 in this machine's order.
+/// Whether an element is a float64 in this machine's byte order.
 pub(crate) fn is_f64(format: &[u8]) -> bool {
     let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
     match format {
@@ -58,7 +60,7 @@ pub(crate) fn is_f64(format: &[u8]) -> bool {
 
 struct Parser<'a> {
     rest: &'a [u8],
-    /// Whether sizes are this machine's, and not the standard ones.
+    /// Whether sizes are this machine's rather than the standard ones.
     is_native: bool,
     to: Use,
 }
@@ -70,7 +72,7 @@ impl Parser<'_> {
         Some(first)
     }
 
-    /// Items up to the end of a structure, or of the whole; gives their bytes.
+    /// Parses items up to the end of the structure or of the whole. Returns their size in bytes.
     fn items(&mut self, depth: usize) -> Result<usize, Fault> {
         let mut size = 0_usize;
         while let Some(&first) = self.rest.first() {
@@ -83,7 +85,7 @@ impl Parser<'_> {
         Ok(size)
     }
 
-    /// An item: order, count, shape, type, and its name, which only fields have.
+    /// Parses an item: byte order, count, shape, type, and the name if it is a field.
     fn item(&mut self, depth: usize) -> Result<usize, Fault> {
         let mut count = 1_usize;
         let kind = loop {
@@ -125,7 +127,7 @@ impl Parser<'_> {
         if self.next() == Some(b'}') { Ok(size) } else { Err(Fault::NotPlain) }
     }
 
-    /// Bytes of a type that is plain data.
+    /// The size in bytes of a type of plain data.
     fn size(&mut self, kind: u8) -> Result<usize, Fault> {
         let long = if self.is_native { size_of::<std::ffi::c_long>() } else { 4 };
         Ok(match kind {
@@ -148,7 +150,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Goes past a name, which may be spelled like anything; gives whether there is one.
+    /// Skips a name, which may contain any characters. Returns whether a name was present.
     fn name(&mut self) -> Result<bool, Fault> {
         let Some(name) = self.rest.strip_prefix(b":") else { return Ok(false) };
         let end = name.iter().position(|&byte| byte == b':').ok_or(Fault::NotPlain)?;

@@ -1,7 +1,7 @@
-//! The Python package's native half, `crossgrain._native`: thin, and private to the package.
+//! The native half of the Python package, `crossgrain._native`. It is thin, and private to the package.
 //!
-//! `buffer` and `bitgen` hold the only `unsafe` code: memory that Python lends, and the C structure through which NumPy
-//! calls a generator. The global lock is released wherever bytes are computed.
+//! Only `buffer` and `bitgen` contain `unsafe` code, for memory that Python lends and for the C structure
+//! through which NumPy calls a generator. The global lock is released while bytes are computed.
 
 mod bitgen;
 mod buffer;
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
 create_exception!(crossgrain, Forged, Error, "A tag is wrong: no plaintext is given.");
 
-/// What the engine refuses, as an exception of Python's.
+/// An error of the engine as a Python exception.
 fn refused(error: crossgrain::Error) -> PyErr {
     match error {
         crossgrain::Error::Forged => Forged::new_err(error.to_string()),

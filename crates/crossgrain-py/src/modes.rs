@@ -1,4 +1,4 @@
-//! The modes, over whatever lends its bytes.
+//! The modes of operation, on any objects that lend their bytes.
 
 use crossgrain::Policy;
 use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Start};
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::buffer::{Lent, taken};
 use crate::{Error, Forged, pool, refused};
 
-/// How a mode is to be run, as Python's side hands it on.
+/// Options of a mode, as passed by Python's half.
 #[derive(FromPyObject)]
 pub(crate) struct How {
     #[pyo3(item)]
@@ -29,7 +29,7 @@ pub(crate) struct How {
 }
 
 impl How {
-    /// The same on as many threads as so much is worth.
+    /// The same options with the number of threads that suits this length.
     pub(crate) fn worth(mut self, len_bytes: usize) -> Self {
         self.threads = pool::worth(self.threads, len_bytes);
         self
@@ -48,12 +48,12 @@ impl How {
     }
 }
 
-/// What a mode needs, as Python's side tells users: name, a line about it, whether it has a tag, keys of the cipher in its
-/// key, bytes in an iv or nonce, whether messages are whole blocks, the directions that are parallel, and what a second
-/// message under the same iv or nonce gives away.
+/// Properties of a mode, as shown to users: the name, a summary, whether it has a tag, the number of cipher
+/// keys in its key, bytes of an iv or nonce, whether messages are whole blocks, whether encryption and
+/// decryption are parallel, and the leak if two messages share an iv or nonce.
 type Facts = (&'static str, &'static str, bool, usize, Option<usize>, bool, (bool, bool), &'static str);
 
-/// Every mode.
+/// All modes.
 #[pyfunction]
 pub(crate) fn modes() -> Vec<Facts> {
     let facts = |mode: Mode| {
@@ -75,7 +75,7 @@ fn direction(decrypt: bool) -> Direction {
     if decrypt { Direction::Decrypt } else { Direction::Encrypt }
 }
 
-/// Encrypts or decrypts by a mode without a tag; into `out`, or else into new bytes.
+/// Encrypts or decrypts by a mode without a tag, into `out` or else into new bytes.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn apply<'py>(
@@ -102,17 +102,17 @@ pub(crate) fn apply<'py>(
     into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, _| work(buffers))
 }
 
-/// How often input is read.
+/// The number of times that the input is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Once,
-    /// Both times the same bytes must be found, or what somebody wrote in between would come out as if it were authentic: what
-    /// others may write to is copied first.
+    /// Both reads must see the same bytes; otherwise a concurrent writer could make unauthenticated data
+    /// appear as authentic. Mutable memory is therefore copied first.
     Twice,
 }
 
-/// Runs work from the first bytes of the input into `out`, or else into new bytes: `body_bytes` that correspond to
-/// input, and `tail_bytes` that do not.
+/// Runs `work` from the first bytes of the input into `out`, or else into new bytes. The output has
+/// `body_bytes` that correspond to input, and `tail_bytes` that do not.
 fn into_output<'py>(
     py: Python<'py>,
     (data, reading): (&Lent, Reading),
@@ -130,7 +130,7 @@ fn into_output<'py>(
                 if !is_copied {
                     return work(Buffers::apart(input, body)?, tail);
                 }
-                // Nobody else knows the new bytes yet.
+                // The new bytes are not visible to others yet.
                 body.copy_from_slice(input);
                 work(Buffers::in_place(body), tail)
             };
@@ -156,8 +156,7 @@ fn into_output<'py>(
     Ok(out)
 }
 
-/// Encrypts and makes a tag, which stands behind the ciphertext; or compares the tag there, and decrypts what is before it
-/// if it is right.
+/// Encrypts and appends a tag; or verifies the tag at the end, and decrypts the rest if it is right.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn apply_sealed<'py>(
@@ -190,7 +189,7 @@ pub(crate) fn apply_sealed<'py>(
     let aads: Vec<_> = aads.iter().map(|aad| &aad[..]).collect();
     let bound = || mode.aead(cipher, &key, tag_bytes, &options);
     if tag_bytes > BLOCK_BYTES {
-        // Refused, before so much memory is asked for.
+        // Refused before the memory is allocated.
         bound().map_err(refused)?;
     }
     if !decrypt {
@@ -205,7 +204,7 @@ pub(crate) fn apply_sealed<'py>(
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
         return Err(Error::new_err(why));
     };
-    // What is decrypted may lie where it stands.
+    // The tag is copied because decryption may be in place.
     let tag = data.bytes()[body_bytes..].to_vec();
     into_output(py, (&data, Reading::Twice), out, [body_bytes, 0], how.threads, |buffers, _| {
         bound()?.open_with(&nonce, &aads, &tag, buffers)
@@ -213,7 +212,7 @@ pub(crate) fn apply_sealed<'py>(
     .map_err(|error| with_hint(py, error, mode, &aads))
 }
 
-/// The strings of associated data: none for `None`, one for bytes, and for a list or tuple as many as it has.
+/// The strings of associated data: none for `None`, one for bytes, or all those of a list or tuple.
 fn strings(mode: Mode, aad: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Zeroizing<Vec<u8>>>> {
     let Some(aad) = aad else { return Ok(Vec::new()) };
     if !aad.is_instance_of::<PyList>() && !aad.is_instance_of::<PyTuple>() {
@@ -226,7 +225,8 @@ fn strings(mode: Mode, aad: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Zeroizing
     aad.try_iter()?.map(|aad| taken(&aad?, "each string of aad")).collect()
 }
 
-/// The same error; for siv without associated data with the advice that `seal` once sealed an empty string then.
+/// Adds a hint to an error of SIV without associated data: earlier versions of `seal` authenticated an empty
+/// string in this case.
 fn with_hint(py: Python<'_>, error: PyErr, mode: Mode, aads: &[&[u8]]) -> PyErr {
     if mode.entry().aad_strings_max == 1 || !aads.is_empty() || !error.is_instance_of::<Forged>(py) {
         return error;

@@ -1,7 +1,7 @@
-//! Parallel algorithms over vectors of numbers, and kernels that Python's side records.
+//! Parallel algorithms over vectors of numbers, and kernels that Python's half records.
 //!
-//! A process opens a place once, by its name, and programs that were compiled for it stay with it. One that is lost is opened anew when it is
-//! named next.
+//! A process opens each place once, by name, and keeps the programs compiled for it. A place that is lost is
+//! opened again at its next use.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,15 +15,17 @@ use crate::buffer::Lent;
 use crate::device::check_is_built;
 use crate::pool;
 
-/// Places by what they were asked for by, with the names that they go by.
+/// Open places by the name the caller gave, each with its resolved name.
 type Places = HashMap<String, (String, Place)>;
 
-/// Those that a process has opened.
+/// The places that this process has opened.
 static PLACES: Mutex<Option<(u32, Places)>> = Mutex::new(None);
 
-/// What is done with the places that are open: not those of the process that forked this one, whose devices are not there.
+/// Calls `work` with the open places of this process. Those of a parent that forked this process are
+/// forgotten, because their devices do not exist here.
 ///
-/// A caller holds Python's global lock, as does a thread that forks: the mutex is free in a child.
+/// The caller holds Python's global lock, and so does a thread that forks. The mutex is therefore unlocked in
+/// a child.
 fn with_places<T>(_: Python<'_>, work: impl FnOnce(&mut Places) -> T) -> T {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -33,7 +35,7 @@ fn with_places<T>(_: Python<'_>, work: impl FnOnce(&mut Places) -> T) -> T {
     work(&mut places.get_or_insert_with(|| (process, HashMap::new())).1)
 }
 
-/// What a place is called: `auto` is the first GPU that is no CPU in disguise, or else `par`.
+/// Resolves `auto`: to the first GPU that is not software on the CPU, or else to `par`.
 fn resolved(name: &str) -> String {
     if name != "auto" {
         return name.to_owned();
@@ -42,7 +44,7 @@ fn resolved(name: &str) -> String {
     gpus.find(|gpu| !gpu.is_software).map_or_else(|| "par".to_owned(), |gpu| gpu.id)
 }
 
-/// The place of this name, and what it goes by.
+/// The place of this name, and its resolved name.
 fn place(py: Python<'_>, asked: &str) -> PyResult<(String, Place)> {
     let refused = |error: Failure| Error::new_err(error.to_string());
     let policy: Policy = asked.parse().map_err(refused)?;
@@ -69,7 +71,7 @@ fn place(py: Python<'_>, asked: &str) -> PyResult<(String, Place)> {
     })
 }
 
-/// Does something at a place, without the global lock.
+/// Runs work at a place, without the global lock.
 fn at<T: Send>(py: Python<'_>, name: &str, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
     let done = pool::run(py, usize::from(name != "par"), work)?;
     done.map_err(|error| {
@@ -83,13 +85,13 @@ fn at<T: Send>(py: Python<'_>, name: &str, work: impl FnOnce() -> Result<T, Fail
     })
 }
 
-/// The name that a place goes by.
+/// The resolved name of a place.
 #[pyfunction]
 pub(crate) fn place_name(py: Python<'_>, name: &str) -> PyResult<String> {
     place(py, name).map(|(name, _)| name)
 }
 
-/// Numbers at a place: words, whatever they are taken for.
+/// Numbers at a place, as untyped words.
 #[pyclass(frozen, name = "Numbers")]
 pub(crate) struct Numbers {
     column: Column,
@@ -97,7 +99,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// What an algorithm makes of these.
+    /// Applies an algorithm to the numbers.
     fn made(
         &self,
         py: Python<'_>,
@@ -110,7 +112,7 @@ impl Numbers {
 
 #[pymethods]
 impl Numbers {
-    /// Those of an array, at a place.
+    /// Copies the numbers of an array to a place.
     #[new]
     fn new(py: Python<'_>, array: &Bound<'_, PyAny>, place_name: &str) -> PyResult<Self> {
         let (name, place) = place(py, place_name)?;
@@ -119,7 +121,7 @@ impl Numbers {
         Ok(Self { column, place: name })
     }
 
-    /// Writes them into an array.
+    /// Writes the numbers into an array.
     fn write(&self, py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut lent = Lent::to_write(array, "the array")?;
         let item_bytes = lent.item_bytes();
@@ -164,7 +166,7 @@ impl Numbers {
     }
 }
 
-/// A kernel while it is recorded, and after.
+/// A kernel, during recording and afterwards.
 #[pyclass]
 pub(crate) struct Kernel(Recorded);
 
@@ -187,7 +189,7 @@ impl Kernel {
         self.0.give(value).map_err(refused)
     }
 
-    /// Its results for numbers that are its inputs.
+    /// The results of the kernel for these inputs.
     fn transform(&self, py: Python<'_>, sources: Vec<PyRef<'_, Numbers>>) -> PyResult<Vec<Numbers>> {
         let Some(name) = sources.first().map(|source| source.place.clone()) else {
             return Err(Error::new_err("a kernel takes one array or more: give some, or use generate"));
@@ -197,7 +199,7 @@ impl Kernel {
         Ok(made.into_iter().map(|column| Numbers { column, place: name.clone() }).collect())
     }
 
-    /// Its results for the numbers of a range.
+    /// The results of the kernel for the numbers of a range.
     fn generate(&self, py: Python<'_>, place_name: &str, start: usize, end: usize) -> PyResult<Vec<Numbers>> {
         let (name, place) = place(py, place_name)?;
         let made = at(py, &name, || self.0.generate(&place, start..end))?;

@@ -1,4 +1,4 @@
-//! Plans and what there is to choose from, as plain values for Python's side to show.
+//! Plans and the choices of the planner, as plain values for Python's half.
 
 use crossgrain::internal::word::cpu_model;
 use crossgrain::mode::Mode;
@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use crate::modes::How;
 use crate::{Error, pool, refused};
 
-/// A stage: the variant's name, its round, what it leaks.
+/// A stage: the variant's name, its round, its leak.
 type Stage = (String, usize, String);
 
-/// A plan: the least number of blocks, fixed cost in nanoseconds, cost a byte, stages.
+/// A plan: the blocks of a bundle, the fixed cost in nanoseconds, the cost per byte, the stages.
 type Plan = (usize, f64, f64, Vec<Stage>);
 
-/// The job that a mode has for data, in words; its plans, widest bundle first; and all of them as JSON.
+/// The job of a mode as text; its plans, widest bundle first; and all plans as JSON.
 #[pyfunction]
 pub(crate) fn plan(
     py: Python<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn plan(
     Ok((format!("{} from {from}", job.direction.name()), shown.collect(), plans.to_json()))
 }
 
-/// The cheapest composition for a cost file, and what to compare it with: JSON in, JSON out.
+/// The cheapest composition for a cost file, and others for comparison. Input and output are JSON.
 #[pyfunction]
 pub(crate) fn compose(costs: &str, runners_up: usize) -> PyResult<String> {
     let refused = |error: crossgrain::plan::compose::Error| Error::new_err(error.to_string());
@@ -51,13 +51,13 @@ pub(crate) fn compose(costs: &str, runners_up: usize) -> PyResult<String> {
     serde_json::to_string(&Answer::from(&report)).map_err(|error| Error::new_err(error.to_string()))
 }
 
-/// Every cipher, with the bytes in a key.
+/// All ciphers, with the bytes of a key.
 #[pyfunction]
 pub(crate) fn ciphers() -> Vec<(&'static str, usize)> {
     Cipher::ALL.map(|cipher| (cipher.name(), cipher.key_bytes())).to_vec()
 }
 
-/// The CPU: its name, its instructions, its threads.
+/// The CPU: its name, its instruction sets, its threads.
 #[pyfunction]
 pub(crate) fn cpu() -> (String, String, usize) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,4 +1,4 @@
-//! The threads, one pool a process: the threads of a parent are not there in a child that it forked.
+//! The thread pool, one per process. A forked child does not have the threads of its parent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,9 +9,10 @@ use crate::Error;
 
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// This process' pool.
+/// This process's pool.
 ///
-/// Whoever asks holds Python's global lock, and so does whoever forks: the mutex is free in a child.
+/// The caller holds Python's global lock, and so does a thread that forks. The mutex is therefore unlocked in
+/// a child.
 fn pool(_: Python<'_>) -> PyResult<Arc<ThreadPool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -20,20 +21,20 @@ fn pool(_: Python<'_>) -> PyResult<Arc<ThreadPool>> {
     }
     let built = ThreadPoolBuilder::new().build();
     let new = Arc::new(built.map_err(|error| Error::new_err(format!("no threads can be had: {error}")))?);
-    // The old pool's threads are the parent's: nothing is left that could end.
+    // The old pool's threads exist only in the parent, so the pool cannot be shut down here.
     std::mem::forget(pool.replace((process, Arc::clone(&new))));
     Ok(new)
 }
 
-/// Less than the engine spreads over threads: not worth asking the pool.
+/// For shorter data the engine uses one thread, so the pool is not needed.
 const SHORT_BYTES: usize = 512 * 1024;
 
-/// How many threads so much is worth, where so many may be used.
+/// The number of threads to use for data of this length, at most `threads`.
 pub(crate) const fn worth(threads: usize, len_bytes: usize) -> usize {
     if len_bytes < SHORT_BYTES { 1 } else { threads }
 }
 
-/// Runs work without the global lock, and with this process' threads if it asks for more than one.
+/// Runs work without the global lock. If `threads` is not 1, it runs in this process's pool.
 pub(crate) fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     if threads == 1 {
         return Ok(py.detach(work));

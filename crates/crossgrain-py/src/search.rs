@@ -1,6 +1,6 @@
-//! Key search: a job as Python's side describes it, and one shard of it.
+//! Key search: a job as described by Python's half, and the search of one shard.
 //!
-//! The caller's thread only watches: it tells progress, and looks whether Python wants to stop. Other threads search.
+//! The caller's thread only reports progress and checks whether Python wants to stop. Other threads search.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -26,19 +26,19 @@ use crate::buffer::Lent;
 use crate::device::searcher;
 use crate::{Error, refused};
 
-/// How often the caller's thread looks up.
+/// The interval at which the caller's thread wakes up.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Plaintext, the bits of it that are known, and ciphertext.
+/// Plaintext, the mask of its known bits, and ciphertext.
 type Texts = (Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// What was found: number, candidate, key.
+/// A hit: number, candidate, key.
 type Found<'py> = (BigUint, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// Words that were left out: why, how many, and the number of the first.
+/// Refused words: the reason, their count, and the number of the first.
 type LeftOut = (&'static str, u64, u64);
 
-/// What is sought and among what, as Python's side hands it on.
+/// A search job, as passed by Python's half.
 #[derive(FromPyObject)]
 pub(crate) struct Job<'py> {
     #[pyo3(item)]
@@ -93,11 +93,11 @@ pub(crate) struct Job<'py> {
     memory_kib: u32,
 }
 
-/// What is tried.
+/// The candidates.
 enum Candidates {
-    /// Those of a space with these numbers.
+    /// The candidates of a space with these numbers.
     Space(Space, Range<BigUint>),
-    /// Those of so many words under rules.
+    /// The words of a list under rules.
     Words { list: Lent, form: Form, rules: Vec<Rule>, count: u64 },
 }
 
@@ -149,7 +149,7 @@ impl Job<'_> {
         })
     }
 
-    /// Refuses what was given and has no use in a mode, and what it lacks.
+    /// Refuses arguments that the mode does not use, and reports those that it needs.
     fn refuse_useless(&self, mode: Mode) -> PyResult<()> {
         let (is_tagged, has_sectors) = (mode.is_authenticated(), mode.entry().initial == Initial::Sector);
         let takes_iv = matches!(mode.entry().initial, Initial::Block | Initial::Nonce { .. });
@@ -211,7 +211,7 @@ impl Job<'_> {
         })
     }
 
-    /// All candidates. What `search` says of keys is all that they depend on.
+    /// All candidates. They depend on `search` only through the length of keys.
     fn candidates(&self, search: &Search) -> PyResult<Candidates> {
         let space = match self {
             Self { words: Some(words), .. } => return self.list(words, search.key_bytes()),
@@ -268,7 +268,7 @@ impl Job<'_> {
 }
 
 impl Candidates {
-    /// The numbers of a part of them.
+    /// The numbers of a part of the candidates.
     fn part(&self, part: &Part) -> Range<BigUint> {
         match self {
             Self::Space(_, all) => {
@@ -279,7 +279,8 @@ impl Candidates {
         }
     }
 
-    /// Tries those with these numbers, by devices if there are any. What was refused, and why devices failed, of those that did.
+    /// Tries the candidates with these numbers, on devices if any are given. Returns the refused words and
+    /// the reasons of failed devices.
     fn shard(
         &self,
         search: &Search,
@@ -309,7 +310,7 @@ impl Candidates {
     }
 }
 
-/// How many candidates a job has, which kernel tries them, and how long keys are, if only keys are tried.
+/// The number of candidates of a job, the kernel, and the length of keys if candidates are keys.
 #[pyfunction]
 pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, String, Option<usize>)> {
     let search = job.search()?;
@@ -319,13 +320,14 @@ pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, St
     Ok((all.end - all.start, search.kernel(usage), search.key_bytes()))
 }
 
-/// As much of an encrypted file as tells its key.
+/// Bytes at the beginning of an encrypted file that suffice to test its key.
 #[pyfunction]
 pub(crate) const fn search_prefix_bytes() -> usize {
     HEADER_BYTES_MAX + PREFIX_BYTES
 }
 
-/// Searches a part of a job's candidates: what was found, what words were left out, and why devices failed, of those that did.
+/// Searches a part of a job's candidates. Returns the hits, the refused words, and the reasons of failed
+/// devices.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn search_shard<'py>(
@@ -378,7 +380,7 @@ pub(crate) fn search_shard<'py>(
             let searching = searching.map_err(without_threads)?;
             let watched = loop {
                 thread::park_timeout(TICK);
-                // Asked before it is told, so that the last one told is the end.
+                // Read before the report, so that the last report is complete.
                 let is_over = is_over.load(Ordering::Acquire) || searching.is_finished();
                 let watched = tell();
                 if is_over || watched.is_err() {
@@ -401,7 +403,7 @@ pub(crate) fn search_shard<'py>(
     Ok((found.collect(), left_out.collect(), failures))
 }
 
-/// What a search refuses, as an exception of Python's.
+/// An error of the search as a Python exception.
 fn told(refusal: Refusal) -> PyErr {
     match refusal {
         Refusal::Block(error) => refused(error),
@@ -413,7 +415,7 @@ fn without_threads(error: impl Display) -> PyErr {
     Error::new_err(format!("no threads can be had: {error}"))
 }
 
-/// What a file that takes a passphrase has no use for.
+/// The error for arguments that a file with a passphrase cannot use.
 fn lacks_keys(mend: &str) -> PyErr {
     Error::new_err(format!("the file takes a passphrase, which no key is: give {mend}"))
 }

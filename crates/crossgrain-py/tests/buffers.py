@@ -1,9 +1,9 @@
-"""Every public function that takes or writes a buffer, over whatever lends one: run by test_buffers.py in a process of its own.
+"""Calls every public function that reads or writes a buffer, with all kinds of buffers. test_buffers.py runs it in another process.
 
     python buffers.py SEED
 
-Each gives what it gives for the same bytes as `bytes`, or raises TypeError, ValueError or BufferError and leaves the memory as
-it was. Bytes beside an output stay, and so do Python's objects.
+Each call returns the same result as for `bytes`, or raises TypeError, ValueError or BufferError and leaves the memory unchanged.
+Bytes around an output stay unchanged, and so do Python objects.
 """
 
 import array
@@ -34,7 +34,7 @@ CIPHERTEXT = crossgrain.encrypt(PLAIN, key=KEY, iv=IV)
 SEALED = crossgrain.seal(PLAIN, key=KEY, nonce=NONCE, aad=AAD)
 WORD_KEY = bytes(range(1, 17))
 
-#: Parameters that are no buffers: numbers, names, paths, functions, and what NumPy or JSON read.
+#: Parameters that are not buffers: numbers, names, paths, functions, and values that NumPy or JSON parse.
 NO_BUFFERS = set(
     """
     self cipher mode sector sector_bytes threads policy isa variants plan tag_bytes name model features is_software source
@@ -47,18 +47,18 @@ NO_BUFFERS = set(
 
 
 class In(NamedTuple):
-    """What reads a buffer: bytes that it takes, and a call that tells what became of them."""
+    """A function that reads a buffer: the bytes to lend, and a call that returns a comparable result."""
 
     content: bytes
     call: Callable[[Any], Any]
-    #: Whether a call takes so long that few are made.
+    #: Whether a call is slow, so that only a few are made.
     is_slow: bool = False
     #: Whether arrays are read as numbers.
     is_of_words: bool = False
 
 
 class Out(NamedTuple):
-    """What writes a buffer: the bytes that come out, and the call."""
+    """A function that writes a buffer: the bytes expected, and the call."""
 
     want: bytes
     call: Callable[[Any], Any]
@@ -85,7 +85,7 @@ def written(folder: Path, data: Any) -> bytes:
 
 
 def encrypted(folder: Path, **secret: Any) -> bytes:
-    """What comes back of a file that was encrypted under a secret as it was lent."""
+    """The plaintext of a file that was encrypted under a secret given as a buffer."""
     (folder / "plain").write_bytes(PLAIN)
     crossgrain.encrypt_file(folder / "plain", folder / "there", overwrite=True, **secret)
     return read(folder / "there", **{name: bytes(memoryview(KEY)) for name in secret})
@@ -102,7 +102,7 @@ def read_into(sealed: Path, buffer: Any) -> None:
 
 
 def sought(**options: Any) -> list[crossgrain.Found]:
-    """What a search finds among 256 keys."""
+    """The hits of a search among 256 keys."""
     given = {"cipher": "aes-128", "key_mask": WORD_KEY.hex()[:-2] + "??", **options}
     return crossgrain.search_shard(crossgrain.Search(**given), threads=1)
 
@@ -138,7 +138,7 @@ SEALED_FILE = file_of(FOLDER, key=KEY)
 
 
 def inputs() -> dict[str, In]:
-    """What reads buffers, by function and parameter."""
+    """The functions that read buffers, by function and parameter."""
     aead = {"key": KEY, "nonce": NONCE, "aad": AAD}
     ctr = {"key": KEY, "iv": IV}
     cases = {
@@ -176,7 +176,7 @@ def by_passphrase() -> Path:
 
 
 def outputs() -> dict[str, Out]:
-    """What writes buffers, by function and parameter."""
+    """The functions that write buffers, by function and parameter."""
     aead = {"key": KEY, "nonce": NONCE, "aad": AAD}
     sealed = crossgrain.seal(PLAIN[16:], **aead)
     cases = {
@@ -197,7 +197,7 @@ def outputs() -> dict[str, Out]:
 
 
 def parameters() -> set[str]:
-    """Every parameter of every public function and method, as `function.parameter`, but for those that are no buffers."""
+    """Every parameter of every public function and method, as `function.parameter`, except those that are not buffers."""
     found = set()
     for module in (crossgrain, crossgrain.random, crossgrain.dask):
         for name in module.__all__:
@@ -214,13 +214,13 @@ def parameters() -> set[str]:
 
 
 class Lender(NamedTuple):
-    """What lends memory."""
+    """An object that lends memory."""
 
     name: str
     object: Any
-    #: What the memory holds now; fails if bytes beside it were touched.
+    #: Returns the present content of the memory. Fails if bytes around it were changed.
     peek: Callable[[], Any]
-    #: Whether it must be taken, must be refused (an exception), or may be either (None).
+    #: Whether it must be accepted (True), must be refused (an exception), or either (None).
     reads: Any = None
     writes: Any = None
 
@@ -231,16 +231,16 @@ PLAIN_TYPES: list[Any] = [
     np.dtype([("a", [("x", "u2"), ("y", "S2")]), ("b", "f4"), ("c", "u1", (2, 4))]),
     np.dtype([("wide", "f8"), ("a\nname" * 9, "c8")]),
 ]
-#: Not all bytes are such values.
+#: Types for which some bytes are invalid.
 PICKY_TYPES: list[Any] = ["?", "U1", "U2", np.dtype([("a", "?"), ("b", "u1")]), np.dtype([("a", "U1"), ("b", "(2,)?"), ("c", "u2")])]
-#: With bytes of no field.
+#: Types with bytes that belong to no field.
 GAPPED_TYPES: list[Any] = [
     np.dtype([("a", "u1"), ("b", "u4")], align=True),
     np.dtype([("b", "u4"), ("a", "u1")], align=True),
     np.dtype({"names": ["a"], "formats": ["u2"], "itemsize": 8}),
     np.dtype({"names": [], "formats": [], "itemsize": 4}),
 ]
-#: What NumPy does not export.
+#: Types that NumPy does not export.
 OTHER_TYPES: list[Any] = ["M8[s]", "m8[ns]", np.dtype([("t", "M8[ms]"), ("x", "f8")])]
 OBJECT_TYPES: list[Any] = [
     "O",
@@ -251,7 +251,7 @@ OBJECT_TYPES: list[Any] = [
 
 
 def over(content: bytes, shift: int = 0) -> tuple[np.ndarray, Callable[[], bytes]]:
-    """Bytes between guards."""
+    """Bytes between guard bytes."""
     whole = np.full(GUARD + shift + len(content) + GUARD, 0xA5, np.uint8)
     inner = whole[GUARD + shift : GUARD + shift + len(content)]
     inner[:] = np.frombuffer(content, np.uint8)
@@ -264,7 +264,7 @@ def over(content: bytes, shift: int = 0) -> tuple[np.ndarray, Callable[[], bytes
 
 
 def numpys(content: bytes, chance: random.Random) -> list[Lender]:
-    """NumPy's arrays that hold these bytes, of all types, and each of them laid out in other ways too."""
+    """NumPy arrays of all types that hold these bytes, also in other layouts."""
     lenders = []
     kinds = [(PLAIN_TYPES, True, True), (PICKY_TYPES, True, TypeError), (GAPPED_TYPES, TypeError, TypeError)]
     for types, reads, writes in [*kinds, (OTHER_TYPES, BufferError, BufferError)]:
@@ -275,7 +275,7 @@ def numpys(content: bytes, chance: random.Random) -> list[Lender]:
             inner, peek = over(content)
             whole = inner.view(dtype)
             lenders.append(Lender(f"{dtype}", whole, peek, reads, writes))
-            if types is not GAPPED_TYPES:  # copying them leaves gaps behind
+            if types is not GAPPED_TYPES:  # a copy has gaps, too
                 lenders.append(laid_out(content, dtype, reads, writes, chance.choice(LAYOUTS)))
     return [lender for lender in lenders if lender is not None]
 
@@ -312,11 +312,11 @@ def laid_out(content: bytes, dtype: np.dtype, reads: Any, writes: Any, how: str)
 
 
 class Thing:
-    """An object that arrays point to."""
+    """An object to which arrays point."""
 
 
 def objects(length: int) -> list[Lender]:
-    """What holds Python's objects: no byte of it may be told or changed."""
+    """Arrays of Python objects: none of their bytes may be read or changed."""
     lenders = []
     for given in OBJECT_TYPES:
         dtype = np.dtype(given)
@@ -363,7 +363,7 @@ class Around(ctypes.Structure):
 
 
 def others(content: bytes) -> list[Lender]:
-    """What else lends memory."""
+    """Other objects that lend memory."""
     size = len(content)
     own = bytearray(content)
     lenders = [
@@ -409,13 +409,13 @@ def lenders_of(content: bytes, chance: random.Random) -> list[Lender]:
 
 
 def take(name: str, case: In, lender: Lender, want: Any) -> None:
-    """Has a buffer read."""
+    """Lends a buffer for reading."""
     before, told = lender.peek(), None
     try:
         got = case.call(lender.object)
     except REFUSALS as refusal:
         told = refusal
-        # The engine refuses none of these bytes: others were read than were lent.
+        # The engine accepts these bytes, so an error means that it received other bytes than were lent.
         assert not isinstance(told, crossgrain.Error) or lender.reads is Exception, f"refused: {told!r}"
     assert lender.peek() == before, "an input was written"
     if told is None:
@@ -425,7 +425,7 @@ def take(name: str, case: In, lender: Lender, want: Any) -> None:
 
 
 def put(case: Out, lender: Lender) -> None:
-    """Has a buffer written."""
+    """Lends a buffer for writing."""
     before, told = lender.peek(), None
     try:
         case.call(lender.object)
@@ -455,7 +455,7 @@ def main(seed: str) -> None:
         for lender in chance.sample(lenders, 4) if case.is_slow else lenders:
             if case.is_of_words and not acts_as_bytes(lender):
                 continue
-            if name == "Search.file":  # all else is taken for a path
+            if name == "Search.file":  # everything else is taken as a path
                 lender = lender._replace(reads=True if isinstance(lender.object, bytes) else Exception)
             if name.endswith("aad") and lender.object is None:
                 continue  # no associated data
@@ -464,7 +464,7 @@ def main(seed: str) -> None:
     for name, case in writing.items():
         for lender in lenders_of(chance.randbytes(SIZE) if chance.random() < 0.5 else bytes(SIZE), chance):
             if lender.object is None:
-                continue  # no output asked for
+                continue  # no output given
             attempt(f"{seed}: {name} of {lender.name}", lambda: put(case, lender))
             calls += 1
     calls += nothing(seed, chance)
@@ -472,7 +472,7 @@ def main(seed: str) -> None:
 
 
 def acts_as_bytes(lender: Lender) -> bool:
-    """Whether a key of words means the bytes as they lie: those of big-endian numbers do not, nor do numbers."""
+    """Whether a key given as words equals the bytes in memory: false for big-endian numbers and for plain numbers."""
     is_big_endian = isinstance(lender.object, np.ndarray) and lender.object.dtype.byteorder == ">"
     return not is_big_endian and not lender.name.startswith("no buffer")
 

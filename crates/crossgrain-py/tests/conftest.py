@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis keeps no files, and sets no deadline."""
+"""Settings of all tests: hypothesis keeps no files and sets no deadline."""
 
 from hypothesis import settings
 

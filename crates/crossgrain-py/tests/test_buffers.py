@@ -1,4 +1,4 @@
-"""What lends memory: plain data is taken, all else is refused in a line, and nothing crashes, races or changes in between."""
+"""Lent memory: plain data is accepted, everything else is refused with a one-line error, and concurrent changes cause no crash or race."""
 
 import ctypes
 import importlib.util
@@ -152,7 +152,7 @@ def test_what_changes_meanwhile_is_not_taken_for_authentic(mode, place):
                 opened = crossgrain.open(message, out=kept, **given)
             except crossgrain.Forged:
                 continue
-            # In place, whoever changes the message changes the plaintext: the last byte is his.
+            # In place, a concurrent change of the message changes the plaintext: the last byte may be wrong.
             opened = bytes(opened)
             assert opened[:-1] == plain[:-1] and (place == "same" or opened == plain), "plaintext that nobody sealed"
     finally:
@@ -188,7 +188,7 @@ def test_threads_that_fill_from_one_generator_share_no_word(cls):
 
 
 def filled_by_the_core(stream, count):
-    """Filled past the methods of Python's side: the native half guards itself."""
+    """Fills an array by the native half directly, which must protect its own state."""
     place = np.empty(count, np.uint64)
     stream._core.fill(place, False)
     return place

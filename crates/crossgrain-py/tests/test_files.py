@@ -1,4 +1,4 @@
-"""Files: whole or not there, with progress told, and never from what was changed."""
+"""Files appear complete or not at all, progress is reported, and changed files give no plaintext."""
 
 import gc
 import io
@@ -49,7 +49,7 @@ def test_by_a_passphrase(tmp_path):
 
 
 def test_a_file_object_is_not_made_twice(tmp_path):
-    """A second, refused, call of `__init__` once threw away what had been written."""
+    """A second call of `__init__` is refused. It once discarded the data written before."""
     path = tmp_path / "sealed"
     with crossgrain.EncryptedFile(path, "x", key=KEY) as file:
         file.write(b"some text")
@@ -85,13 +85,13 @@ def test_a_forked_process_does_not_go_on_with_a_file(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.parametrize("threads", [0, 1, 2])
 def test_a_passphrase_in_a_forked_process(tmp_path, threads):
-    """The threads that derive a key are not those of the parent."""
+    """A child process derives keys on its own threads."""
     (tmp_path / "plain").write_bytes(b"some text")
     crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", passphrase="text", threads=threads)
     child = os.fork()
     if child == 0:
         try:
-            # Whatever it waits for, it does not wait for ever.
+            # Limits the time if it waits forever.
             signal.alarm(60)
             crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "back", passphrase="text", threads=threads)
         finally:
@@ -335,7 +335,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_encrypted(tmp_path, change)
         elif change == "shrinks":
             os.truncate(source, 4_000_000)
         else:
-            time.sleep(0.02)  # longer than the clock of files stands still
+            time.sleep(0.02)  # longer than a tick of the file clock
             with open(source, "r+b") as file:
                 file.write(b"else")
             if change != "changes":

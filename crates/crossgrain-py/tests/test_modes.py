@@ -1,4 +1,4 @@
-"""Modes over everything that lends bytes: the same answers as OpenSSL's, in place, apart, and refused where they must be."""
+"""Modes on all objects that lend bytes: the same results as OpenSSL, in place and apart, and refusals."""
 
 import array
 import os
@@ -18,7 +18,7 @@ KEY = bytes(range(32))
 IV = bytes(range(16))
 TAGLESS = [mode.name for mode in crossgrain.MODES.values() if not mode.authenticated]
 TAGGED = [mode.name for mode in crossgrain.MODES.values() if mode.authenticated]
-# Modes that decrypt before they know the tag, and leave zeros where it is wrong.
+# Modes that decrypt before they verify the tag, and leave zeros if it is wrong.
 WIPING = {"ccm", "gcm", "gcm-siv", "ocb", "siv"}
 
 

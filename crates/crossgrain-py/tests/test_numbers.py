@@ -1,4 +1,4 @@
-"""Integers out of their ranges are refused in a line that names the parameter and the range."""
+"""Integers out of range are refused with one line that names the parameter and the range."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def shard(**options):
     return crossgrain.search_shard(known(), **options)
 
 
-#: What is called with the number in question, its name, and its range.
+#: A call with the number under test, its name, and its range.
 CALLS = [
     (lambda at, _: crossgrain.encrypt(b"", key=KEY, iv=IV, threads=at), "threads", SIZE),
     (lambda at, _: crossgrain.decrypt(b"", key=KEY, iv=IV, sector=at), "sector", "0 to 2\\*\\*128 - 1"),

@@ -1,4 +1,4 @@
-"""The Python examples of the documentation: every page's, in order, in a folder of its own."""
+"""Runs the Python examples of each documentation page, in order, in a separate folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
 
 def examples(page: Path) -> list[str]:
-    """The examples of a page, but for those that need a cluster."""
+    """The examples of a page, except those that need a cluster."""
     return [block for block in EXAMPLE.findall(page.read_text(encoding="utf-8")) if "tcp://" not in block]
 
 

@@ -1,4 +1,4 @@
-"""Parallel algorithms: at every place they give what NumPy gives, and the same bits."""
+"""Parallel algorithms: every place gives the results of NumPy, and the same bits as every other place."""
 
 import multiprocessing
 import os
@@ -18,14 +18,15 @@ PLACES = ["seq", "par", *(device.name for device in crossgrain.devices()[1:])]
 TYPES = [np.dtype(kind) for kind in ("bool", "uint8", "uint32", "int32", "uint64", "float32", "float64")]
 INTEGERS = [dtype for dtype in TYPES if dtype.kind in "ui"]
 FLOATS = [dtype for dtype in TYPES if dtype.kind == "f"]
-#: Nothing, less than a register has, a frame of the interpreter and one more, and several pieces of a thread's.
+#: Lengths: nothing, less than a register, around one frame of the interpreter, and several pieces of a
+#: thread.
 LENS = [0, 1, 255, 257, 70_001]
 
 places = pytest.mark.parametrize("place", PLACES)
 
 
 def numbers(dtype, count=1000, seed=0):
-    """Any bits, and what is at the edges."""
+    """Random bits and edge cases."""
     made = np.random.default_rng([seed, TYPES.index(dtype)]).integers(0, 256, count * dtype.itemsize, np.uint8)
     if dtype == bool:
         return made < 100
@@ -38,7 +39,7 @@ def numbers(dtype, count=1000, seed=0):
     else:
         edges += [np.iinfo(dtype).min, np.iinfo(dtype).max]
     made[: len(edges)] = edges[:count]
-    # Of those that are no number one, since C's `fmin` does not take all alike.
+    # Only one kind of NaN, because C's `fmin` does not treat all of them alike.
     return np.where(made == made, made, np.nan).astype(dtype) if dtype.kind == "f" else made
 
 
@@ -53,7 +54,7 @@ def assert_same(got, wanted):
 
 
 def both(f, *arrays, place):
-    """A function by NumPy and as a kernel."""
+    """Compares a function run by NumPy with the kernel recorded from it."""
     with np.errstate(all="ignore"):
         wanted = f(*arrays)
     got = transform(f, *arrays, place=place)
@@ -80,7 +81,7 @@ def test_numbers_with_a_point_are_numpys(place, dtype):
     both(lambda x, y: (x + y, x - y, x * y, x / y, 2 / x, -x, abs(x), x**2), x, y, place=place)
     both(lambda x, y: (x < y, x <= y, x > y, x >= y, x == y, x != y, np.isnan(x)), x, y, place=place)
     both(lambda x: (np.sqrt(x), np.floor(x), np.ceil(x), np.rint(x)), x, place=place)
-    # Of zeros NumPy takes either.
+    # Of two zeros NumPy may return either.
     both(lambda x, y: (np.minimum(x, y) + 1, np.maximum(x, y) + 1, np.fmin(x, y) + 1, np.fmax(x, y) + 1), x, y, place=place)
     both(lambda x, y: np.where((x < y) & ~(x < 0) | np.logical_not(y > 0), x, 0.25), x, y, place=place)
 
@@ -127,7 +128,7 @@ def test_truth_values(place):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_any_steps_in_any_order(place):
-    """Values are read long after they were made, several times, or never: what lies in their place is still they."""
+    """Values may be read long after they were computed, several times, or never. Their storage must not be reused too early."""
     for seed in range(40 if place == "seq" else 3):
 
         def steps(*values):
@@ -152,7 +153,7 @@ def test_algorithms_are_numpys(place, dtype):
         keys = x & 3 if dtype.kind in "ui" else x
         order = np.argsort(keys, kind="stable")
         if dtype.kind == "f":
-            # -0 stands before 0.
+            # -0 sorts before 0.
             order = np.array(sorted(range(count), key=lambda at: (np.isnan(keys[at]), keys[at], not np.signbit(keys[at]))), int)
         assert_same(parallel.sort(keys, place=place), keys[order])
         index = np.arange(count, dtype=np.uint32)
@@ -186,7 +187,7 @@ def test_sums(place, dtype):
     for count in LENS:
         x = numbers(dtype, count)
         if dtype.kind == "f":
-            # Such that no sum is rounded.
+            # Small enough that no sum is rounded.
             x = np.random.default_rng(1).integers(-50, 50, count).astype(dtype)
         got = parallel.reduce(x, place=place)
         assert got.dtype == to and got == np.add.reduce(x, dtype=to)
@@ -371,7 +372,7 @@ def again(environment, chosen):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-#: Tests of what kernels compute.
+#: Tests of the results of kernels.
 COMPUTED = "integers or point or doubles or converted or truth or generated or layouts or any_steps"
 
 
@@ -383,7 +384,7 @@ def test_narrower_registers_give_the_same(isa):
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory):
-    """The driver that stands in for CUDA's in the Rust tests, where there is a compiler for it."""
+    """The substitute CUDA driver of the Rust tests, if a compiler is available."""
     sources = Path(__file__).parents[2] / "crossgrain-gpu/tests/stand_in"
     has_gpus = "this package was built without" not in told_of("cuda:0")
     if not sys.platform.startswith("linux") or not sources.is_dir() or not has_gpus:
@@ -428,7 +429,7 @@ def test_no_text_for_what_stands_in_has_a_number_of_the_kernels(stand_in):
     folder, texts = Path(stand_in["LD_LIBRARY_PATH"]), Path(stand_in["STAND_IN_TEXTS"])
     before = set(texts.iterdir())
     subprocess.run([sys.executable, "-c", SECRETS], env={**os.environ, **stand_in}, check=True)
-    # Three keys, one program.
+    # Three keys, but one program.
     [text] = set(texts.iterdir()) - before
     assert b"keys" in text.read_bytes()
     kept = [path.read_bytes().lower() for path in folder.rglob("*") if path.is_file()]

@@ -1,4 +1,4 @@
-"""Plans print, draw and force themselves; the planner serves anyone's parts."""
+"""Plans can be printed, drawn and forced; the planner also accepts parts of the caller."""
 
 import json
 
@@ -8,7 +8,7 @@ import crossgrain
 
 KEY, IV = bytes(32), bytes(16)
 
-#: The published costs of four AES steps by words and by bits, and of the conversion.
+#: The published costs of four AES steps, word-parallel and bit-sliced, and of the conversion.
 COSTS = {
     "parts": ["sub", "shift", "mix", "add"],
     "representations": ["word", "bit"],

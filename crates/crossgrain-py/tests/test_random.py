@@ -1,4 +1,4 @@
-"""Generators: the published bytes through every door of NumPy's, and equal to randomgen's where that is installed."""
+"""Generators: published bytes through every NumPy interface, and equality with randomgen if it is installed."""
 
 import copy
 import multiprocessing
@@ -334,7 +334,7 @@ def test_children_of_the_process_go_on_alike(method):
         pytest.skip(f"{method} (not on this system)")
     context = multiprocessing.get_context(method)
     stream = AESCounter(11)
-    stream.fill(np.empty(500_000))  # so that threads are there, which a fork leaves behind
+    stream.fill(np.empty(500_000))  # starts threads, which do not exist in a forked process
     queue = context.Queue()
     process = context.Process(target=child, args=(stream, queue))
     process.start()

@@ -1,4 +1,4 @@
-"""Key search: planted keys are found, with their numbers, and nothing else is."""
+"""Key search: planted keys are found with their numbers, and no other keys are."""
 
 import hashlib
 import pickle
@@ -25,7 +25,8 @@ def lost(key=KEYS["aes-128"], cipher="aes-128", **options):
 @pytest.mark.parametrize("cipher", KEYS)
 def test_a_key_of_which_digits_are_lost(cipher):
     key = KEYS[cipher]
-    # Of ciphers that are described once, a build that is hardly optimised expands few keys in a second.
+    # Kernels generated from a cipher's description expand only few keys per second in a hardly optimised
+    # build.
     digits = 3 if cipher.startswith(("aes", "serpent")) else 2
     for at in (0, 5, 2 * len(key) - digits):
         search = lost(key, cipher, key_mask=key.hex()[:at] + "?" * digits + key.hex()[at + digits :])

@@ -1,4 +1,4 @@
-"""Key search on a cluster: what is found, what is kept, and what a worker that dies costs."""
+"""Key search on a cluster: hits, the journal, and the loss of a worker."""
 
 import os
 import re
@@ -80,14 +80,14 @@ def test_a_journal_is_gone_on_with(client, tmp_path):
         run(client, search, goes_on=True, journal=journal)
     with pytest.raises(crossgrain.Error, match="another search"):
         run(client, search, goes_on=True, journal=journal, restore=True, skip=1)
-    journal.write_bytes(journal.read_bytes() + b'{"from": "0", "to')  # killed while it wrote
+    journal.write_bytes(journal.read_bytes() + b'{"from": "0", "to')  # killed during a write
     told = []
     found = run(client, search, goes_on=True, journal=journal, restore=True, progress=lambda *at: told.append(at))
     assert found == [Found(number(5, 27), KEY, KEY)]
     assert told[0][0] > total // 8 and told[-1] == (total, total)
     size = journal.stat().st_size
     assert run(client, search, goes_on=True, journal=journal, restore=True) == found
-    assert journal.stat().st_size == size  # nothing was left to be searched
+    assert journal.stat().st_size == size  # nothing was left to search
     journal.write_bytes(journal.read_bytes().replace(b'"from"', b'"form"', 1))
     with pytest.raises(crossgrain.Error, match="damaged in line"):
         run(client, search, journal=journal, restore=True)

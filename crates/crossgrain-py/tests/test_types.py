@@ -1,4 +1,4 @@
-"""The stubs tell what is there, and the package agrees with them."""
+"""The stubs match the package."""
 
 import subprocess
 import sys
@@ -8,9 +8,9 @@ import pytest
 
 def test_the_stubs_are_those_of_the_package(tmp_path):
     pytest.importorskip("mypy")
-    # PyO3's list of what is there, which would say everything twice.
+    # PyO3's list of exports would report every item twice.
     (tmp_path / "allowed").write_text("crossgrain._native.__all__\n")
     command = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "crossgrain"]
-    # Elsewhere than in the checkout, where the package stands without its native half.
+    # Runs outside of the checkout, where the package lies without its native half.
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,7 +1,9 @@
-//! PBKDF2 with SHA-256 on one thread: words a second by lanes of 32 bits, in registers of every width, and by the crate `pbkdf2`;
-//! SHA-256 alone; and how many words a second one thread feeds to a device that takes no time.
+//! Measures key derivation on one thread, in words per second. The functions are PBKDF2 with SHA-256 and
+//! plain SHA-256, on 32-bit lanes in registers of every width, and by the crates `pbkdf2` and `sha2`. It also
+//! measures how fast one thread feeds words to a device that takes no time.
 //!
-//! `cargo run --release -p crossgrain-search --example derive -- [ITERATIONS]`. The fastest of seven turns counts.
+//! `cargo run --release -p crossgrain-search --example derive -- [ITERATIONS]`. The fastest of seven runs
+//! counts.
 #![allow(clippy::unwrap_used, reason = "an example")]
 
 use std::sync::Mutex;
@@ -40,7 +42,7 @@ fn told(name: &str, count: usize, time: Duration) {
     println!("{name:24} {:12.0} words/s", count as f64 / time.as_secs_f64());
 }
 
-/// Words of a list many times over, by the crates and by lanes.
+/// Derives keys from many words, by the crates and by lanes.
 fn derivations(kdf: &Kdf, times: usize) {
     let derivation = Derivation::new(kdf, KEY_BYTES).unwrap();
     let (mut blocks, mut keys) = (vec![0; 64 * WORDS], vec![0; KEY_BYTES * WORDS]);
@@ -71,7 +73,7 @@ fn derivations(kdf: &Kdf, times: usize) {
     }
 }
 
-/// A device that knows the key of all words, which are one.
+/// A device that returns the same key for every word. The list repeats one word, so this key is right.
 struct Idle(Vec<u8>);
 
 impl Device for Idle {

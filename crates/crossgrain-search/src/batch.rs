@@ -1,8 +1,8 @@
-//! Candidates one by one: each is made a key, and keys are tried many at a time.
+//! Candidates that arrive one by one: each is turned into a key, and keys are tried many at a time.
 //!
-//! This is the way of word lists, of derived keys and of slow tests. Nothing is allocated for a candidate. Where keys are derived
-//! many at a time, on lanes of the CPU's or by a device, candidates wait until they are as many.
-//! Holds: a batch that fails has tried and counted nothing of what it was given since [`Batch::next`].
+//! Used for word lists, derived keys and slow tests. No memory is allocated per candidate. If keys are
+//! derived many at a time, on CPU lanes or by a device, candidates wait until there are enough of them.
+//! Invariant: if a batch fails, no candidate from number [`Batch::next`] on counts as tried or refused.
 
 use std::ops::Range;
 
@@ -19,62 +19,62 @@ use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::plan::Use;
 
-/// Keys that a kernel is given at a time.
+/// Keys that a kernel receives at a time.
 const BATCH_KEYS: usize = 4096;
 
-/// So many of them are searched for a planted key besides.
+/// Keys among which a planted key is searched.
 const PROOF_KEYS: usize = 512;
 
-/// Keys that the CPU derives at a time where each takes long: whole bundles of the widest registers.
+/// Keys that the CPU derives at a time if the KDF has iterations: whole bundles of the widest registers.
 const SLOW_KEYS: usize = 64;
 
-/// Candidates on their way: one a thread.
+/// Candidates waiting to be tried. Each thread has one batch.
 pub(super) struct Batch<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
     made: Made<'a>,
-    /// Candidates that are tried at a time.
+    /// The number of candidates that are tried at a time.
     most: usize,
-    /// What the numbers count from.
+    /// Candidate numbers in `numbers` are relative to this one.
     base: BigUint,
     numbers: Vec<u128>,
-    /// Where candidates are counted that are not kept.
+    /// The space, if the device generates candidates and the host does not keep them.
     space: Option<&'a Space>,
-    /// Candidates and their ends, unless they are the keys.
+    /// The candidates back to back and the end of each. Empty if the candidates are the keys.
     candidates: Zeroizing<Vec<u8>>,
     ends: Vec<usize>,
-    /// The keys, unless candidates are tried as they are.
+    /// The keys. Empty if candidates are tried unchanged.
     keys: Zeroizing<Vec<u8>>,
-    /// The keys made ready, once some were.
+    /// The prepared table of keys, kept for reuse.
     table: Option<Inner>,
-    /// Where a key is still to be planted, if one is.
+    /// The seed for choosing a planted key, until that check is done.
     proof: Option<u64>,
     next: u128,
-    /// What was refused before `next`, and after it.
+    /// Refused words before `next`, and those from it on.
     refused: [Refused; 2],
 }
 
-/// How candidates are made keys.
+/// How candidates become keys.
 enum Made<'a> {
-    /// Each when it is added.
+    /// Each is derived when it is added.
     Each(Deriver),
-    /// All at a time.
+    /// All are derived together.
     Together(Together<'a>),
 }
 
-/// Candidates that wait.
+/// Candidates that wait to be derived together.
 struct Together<'a> {
     derivation: &'a Derivation,
     place: Place<'a>,
-    /// What stands for them, a block each.
+    /// The padded blocks of the candidates, one each.
     blocks: Zeroizing<Vec<u8>>,
-    /// Those that no block stands for.
+    /// Indices of the candidates that do not fit a block. The reference derives their keys.
     alone: Vec<usize>,
-    /// What the device makes blocks of itself, in place of those.
+    /// The counter from which a device generates the blocks. It replaces `blocks`.
     counted: Option<Counted>,
 }
 
-/// Where keys are derived.
+/// The place where keys are derived.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Cpu(Features),
@@ -82,8 +82,8 @@ enum Place<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// An empty batch of candidates with numbers from `base` on. If there is a `proof`, a key is planted at a
-    /// place that it tells.
+    /// An empty batch. Candidate numbers are relative to `base`. If `proof` is given, one key is planted,
+    /// chosen by this seed.
     pub(super) fn new(
         search: &'a Search,
         watch: &'a Watch<'a>,
@@ -118,7 +118,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The same where a device derives the keys.
+    /// The same, with keys derived by a device.
     pub(super) fn on(
         search: &'a Search,
         watch: &'a Watch<'a>,
@@ -130,7 +130,7 @@ impl<'a> Batch<'a> {
         Ok(Self { made, most: device.words(), ..Self::new(search, watch, base, None)? })
     }
 
-    /// Adds a candidate with a number; whether there is a key of it.
+    /// Adds a candidate and its number. Returns the refusal if no key can be derived from it.
     pub(super) fn push(&mut self, number: u128, candidate: &[u8]) -> Result<Result<(), Refusal>, Error> {
         match (&mut self.made, self.search.key_bytes()) {
             (Made::Together(together), _) => together.push(candidate, self.numbers.len()),
@@ -155,7 +155,8 @@ impl<'a> Batch<'a> {
         Ok(Ok(()))
     }
 
-    /// Tries the candidates of a space with these numbers, counted from the base on, if the device can make them itself: whether it can.
+    /// Tries the candidates of a space with these numbers, relative to `base`, if the device can generate
+    /// them. Returns whether it can.
     pub(super) fn try_counted(&mut self, space: &'a Space, numbers: &Range<u64>) -> Result<bool, Error> {
         let Made::Together(together) = &mut self.made else { return Ok(false) };
         together.counted = Counted::new(space, together.derivation, &(&self.base + numbers.start));
@@ -168,8 +169,8 @@ impl<'a> Batch<'a> {
         Ok(true)
     }
 
-    /// Adds the keys that come next among the words of a chunk, with numbers from `first` on, if the words are keys and the
-    /// batch is of whole keys: how many.
+    /// Moves keys directly from a chunk into the batch, with numbers from `first` on. Returns their number,
+    /// which is 0 unless the words are the keys and the search is by blocks.
     pub(super) fn take(&mut self, first: u128, words: &mut InChunk<'_>) -> Result<usize, Error> {
         let (true, Some(key_bytes)) =
             (self.search.is_by_blocks() && self.is_exact(), self.search.key_bytes())
@@ -184,17 +185,17 @@ impl<'a> Batch<'a> {
         Ok(count)
     }
 
-    /// Counts a word that is no candidate, or what was made of it.
+    /// Counts a word that gives no candidate or no key.
     pub(super) fn refuse(&mut self, refusal: Refusal, line: u64) {
         self.refused[1].count(refusal, line);
     }
 
-    /// What was refused before [`Batch::next`].
+    /// The refused words before [`Batch::next`].
     pub(super) const fn refused(&self) -> &Refused {
         &self.refused[0]
     }
 
-    /// Of the candidates that were added, all before this number were tried.
+    /// All candidates added with a number below this one were tried.
     pub(super) const fn next(&self) -> u128 {
         self.next
     }
@@ -204,12 +205,12 @@ impl<'a> Batch<'a> {
         self.numbers.is_empty()
     }
 
-    /// Whether the keys are the candidates.
+    /// Whether the candidates are the keys.
     fn is_exact(&self) -> bool {
         self.search.key_bytes().is_some() && *self.search.kdf() == Kdf::Exact
     }
 
-    /// Tries what was added.
+    /// Derives and tries all waiting candidates.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         if let Some(&last) = self.numbers.last() {
             self.derive()?;
@@ -226,7 +227,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Makes the keys of candidates that wait.
+    /// Derives the keys of waiting candidates.
     fn derive(&mut self) -> Result<(), Error> {
         let Made::Together(together) = &mut self.made else { return Ok(()) };
         let (key_bytes, count) = (together.derivation.key_bytes(), self.numbers.len());
@@ -259,7 +260,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// A candidate's key by the reference.
+    /// The key of a candidate, derived by the reference.
     fn derived(&self, at: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.key(at).len()]);
         self.search.kdf().derive(&self.whole_candidate(at), &mut key)?;
@@ -312,7 +313,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// A candidate, kept or not.
+    /// A candidate. If it was not kept, it is generated again from its number.
     fn whole_candidate(&self, place: usize) -> Zeroizing<Vec<u8>> {
         match self.space {
             Some(space) => space.candidates(&(&self.base + self.numbers[place]), 1),
@@ -320,7 +321,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// One that is kept.
+    /// A candidate that was kept.
     fn candidate(&self, place: usize) -> &[u8] {
         if self.is_exact() {
             return self.key(place);
@@ -329,7 +330,7 @@ impl<'a> Batch<'a> {
         &self.candidates[from..self.ends[place]]
     }
 
-    /// The key of a candidate: the candidate itself where no length is asked for.
+    /// The key of a candidate. It is the candidate itself if the test accepts any length.
     fn key(&self, place: usize) -> &[u8] {
         match self.search.key_bytes() {
             Some(key_bytes) => &self.keys[place * key_bytes..][..key_bytes],
@@ -351,7 +352,7 @@ impl<'a> Together<'a> {
         Self { derivation, place, blocks: Zeroizing::default(), alone: Vec::new(), counted: None }
     }
 
-    /// Adds a candidate, `place` of which wait already.
+    /// Adds a candidate at index `place`.
     fn push(&mut self, candidate: &[u8], place: usize) {
         append(&mut self.blocks, &[0; BLOCK_BYTES]);
         let block = &mut self.blocks[place * BLOCK_BYTES..];
@@ -361,7 +362,8 @@ impl<'a> Together<'a> {
     }
 }
 
-/// Appends secret bytes: a vector that grows by itself leaves a copy behind.
+/// Appends secret bytes. When a vector reallocates, it leaves a copy in freed memory; so this function moves
+/// and wipes the bytes.
 fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     let len_bytes = all.len() + bytes.len();
     if len_bytes > all.capacity() {
@@ -372,7 +374,8 @@ fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     all.extend_from_slice(bytes);
 }
 
-/// Plants the sum of an outer and an inner key, by their places, and fails unless the kernel for a use finds it among them.
+/// Computes the answer for one sum of an outer and an inner key, given by index. Fails unless the kernel for
+/// this use finds it.
 pub(super) fn prove(
     blocks: &BlockSearch,
     usage: Use,

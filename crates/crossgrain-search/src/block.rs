@@ -1,12 +1,18 @@
-//! Tries keys on one block known before and after the cipher.
+//! Tries keys on one block whose input to the cipher and output, or some bits of the output, are known.
 //!
-//! Keys are made of two halves that share no bit: an *inner* table, prepared once, and *outer* keys, each of which
-//! is added to every key of the table. Whatever a kernel computes from the inner half alone it computes once.
-//! A list of keys is an inner table under one outer key of zeros.
+//! A candidate key is the XOR of two halves that share no bit: an *outer* key and an *inner* key. The inner
+//! keys form a table that is prepared once. Each outer key is combined with every key of the table:
 //!
-//! Layout: keys stand one after the other, [`Cipher::key_bytes`] each, in the byte order of [`Key::new`].
-//! Holds: a kernel may let a wrong key pass but no right one; every key that it lets pass is tried on all pairs by
-//! the reference before it is reported.
+//! ```text
+//! for outer in outers: for inner in table: try(outer ^ inner)
+//! ```
+//!
+//! A kernel computes everything that depends only on the inner half once per table. A plain list of keys is a
+//! table with a single outer key of zeros.
+//!
+//! Layout: keys are stored back to back, [`Cipher::key_bytes`] each, in the byte order of [`Key::new`].
+//! Invariant: a kernel may report a wrong key but never misses the right one. The reference checks every
+//! reported key on all pairs before it becomes a hit.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -21,43 +27,43 @@ use crossgrain::mode::Options;
 use crossgrain::plan::{Birth, Job, Use};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 
-/// One block known before and after the cipher.
+/// A block before and after the cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Which way the cipher goes from `input` to `output`.
+    /// The direction of the cipher from `input` to `output`.
     pub direction: Direction,
-    /// What enters the cipher, known in full.
+    /// The input of the cipher. All its bits are known.
     pub input: Block,
-    /// What leaves it.
+    /// The output of the cipher.
     pub output: Block,
     /// The bits of `output` that are known.
     pub mask: Block,
 }
 
 impl Pair {
-    /// A pair of which everything is known.
+    /// A pair whose output is known in full.
     pub const fn whole(direction: Direction, input: Block, output: Block) -> Self {
         Self { direction, input, output, mask: [0xff; BLOCK_BYTES] }
     }
 
-    /// The same question with another answer: the pair that `key` has for this input. As much of it is known, so that
-    /// a kernel goes the same way about it.
+    /// The same pair with the output that `key` gives for this input. The mask stays, so a kernel takes the
+    /// same path as before.
     pub fn planted(&self, key: &Key) -> Self {
         Self { output: computed(self, key), ..*self }
     }
 
-    /// The same for a device, by encryption where everything is known.
+    /// The pair for a device. It is turned into an encryption if the output is known in full.
     pub(super) fn known(&self) -> Known {
         let known = Known::from(*self);
         known.in_direction(Direction::Encrypt).unwrap_or(known)
     }
 
-    /// How many bits of the output are known.
+    /// The number of known bits of the output.
     pub fn known_bits(&self) -> u32 {
         u128::from_ne_bytes(self.mask).count_ones()
     }
 
-    /// Whether this is what the cipher does under `key`, by the reference.
+    /// Whether the cipher under `key` gives this output, computed by the reference.
     pub fn holds(&self, key: &Key) -> bool {
         let differing = u128::from_ne_bytes(computed(self, key)) ^ u128::from_ne_bytes(self.output);
         differing & u128::from_ne_bytes(self.mask) == 0
@@ -76,7 +82,8 @@ impl From<Pair> for Known {
     }
 }
 
-/// The pairs, that of which most is known first. Encryption is quicker to try.
+/// Sorts pairs by the number of known bits, most first. Among equals, encryption comes first because it is
+/// faster to try.
 fn best_first(pairs: &[Pair]) -> Result<Vec<Pair>, Error> {
     let mut pairs = pairs.to_vec();
     pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.known().direction == Direction::Encrypt)));
@@ -86,7 +93,7 @@ fn best_first(pairs: &[Pair]) -> Result<Vec<Pair>, Error> {
     }
 }
 
-/// What the cipher makes of the pair's input.
+/// The output of the cipher for the pair's input.
 fn computed(pair: &Pair, key: &Key) -> Block {
     let mut block = pair.input;
     let cipher = reference::cipher(key);
@@ -100,17 +107,17 @@ fn computed(pair: &Pair, key: &Key) -> Block {
 /// One way to try keys of a cipher.
 #[derive(Clone)]
 pub struct Kernel {
-    /// Its name: of a variant, or of several, one for each step.
+    /// The name of a variant, or the names of several, one for each step.
     pub name: String,
-    /// Binds it to a known block.
+    /// Binds the kernel to a known block.
     pub bind: Arc<Bind>,
 }
 
-/// Binds a kernel to a known block, or says why it has no use for that.
+/// Binds a kernel to a known block, or returns the reason why the kernel cannot use it.
 pub type Bind = dyn Fn(&Known) -> Result<Box<dyn SearchPart>, crossgrain::Error> + Send + Sync;
 
 impl Kernel {
-    /// The kernel of the cheapest plan, or of that which the options name.
+    /// The kernel of the cheapest plan, or of the plan that the options name.
     fn planned(job: Job, other: Job, options: &Options) -> Result<Self, Error> {
         let features = options.limits()?.features;
         let plan = options.for_job(job, other).plans_of(job)?.swap_remove(0);
@@ -120,7 +127,7 @@ impl Kernel {
     }
 }
 
-/// A kernel bound to what is known.
+/// A kernel bound to a known block.
 struct Bound {
     kernel: Kernel,
     part: Box<dyn SearchPart>,
@@ -133,35 +140,36 @@ impl Bound {
     }
 }
 
-/// A search by what is known of a block, or of several.
+/// A search by one or more block pairs.
 pub struct BlockSearch {
     cipher: Cipher,
     pairs: Vec<Pair>,
-    /// For tables used often, as a mask's.
+    /// For tables that are used often, for example those of a mask.
     often: Bound,
-    /// For tables used once, as a list's.
+    /// For tables that are used once, for example those of a list.
     once: Bound,
 }
 
-/// A table of inner keys, as the kernel that prepared it wants them. The keys are wiped when it is dropped.
+/// A table of inner keys, prepared for one kernel. The keys are overwritten when it is dropped.
 pub struct Inner {
     keys: Zeroizing<Vec<u8>>,
     key_bytes: usize,
-    /// The bits that are set in any of the keys, if it is used often.
+    /// The bits set in any of the keys. Computed only if the table is used often.
     varied: Zeroizing<Vec<u8>>,
     usage: Use,
     prepared: Box<dyn Prepared>,
-    /// The table for outer keys that have bits in the same bytes, once there is one.
+    /// The table for outer keys with bits in the same bytes as the inner keys, prepared on first use.
     overlapped: OnceLock<Box<dyn Prepared>>,
 }
 
 impl BlockSearch {
-    /// A search for keys under which all `pairs` hold, by the cheapest plans that may be used for what is known: one for tables that
-    /// are used often, one for those used once. It tries the pair of which most is known.
+    /// A search for keys under which all `pairs` hold. It uses the cheapest plans for the known bits: one for
+    /// tables that are used often, one for tables used once. The kernels try the pair with the most known
+    /// bits.
     ///
     /// # Errors
-    /// [`Error::NothingKnown`] without a pair, or if no bit of any output is known; [`Error::Block`] for an ISA cap
-    /// that cannot be read, and for a variant named that does not search for such keys.
+    /// [`Error::NothingKnown`] if there is no pair, or if no output bit is known; [`Error::Block`] for an ISA
+    /// cap that cannot be parsed, and for a named variant that cannot search for these keys.
     pub fn new(cipher: Cipher, pairs: &[Pair], options: &Options) -> Result<Self, Error> {
         let pairs = best_first(pairs)?;
         let job = |usage| Job {
@@ -174,10 +182,11 @@ impl BlockSearch {
         Self::bound(kernels, cipher, pairs)
     }
 
-    /// The same by a kernel of your own.
+    /// The same search with a kernel supplied by the caller.
     ///
     /// # Errors
-    /// [`Error::NothingKnown`] as [`BlockSearch::new`]; [`Error::Block`] if it has no use for what is known.
+    /// [`Error::NothingKnown`] as for [`BlockSearch::new`]; [`Error::Block`] if the kernel cannot use the
+    /// known block.
     pub fn by(kernel: Kernel, cipher: Cipher, pairs: &[Pair]) -> Result<Self, Error> {
         Self::bound([kernel.clone(), kernel], cipher, best_first(pairs)?)
     }
@@ -187,32 +196,32 @@ impl BlockSearch {
         Ok(Self { cipher, pairs, often: Bound::new(often, &known)?, once: Bound::new(once, &known)? })
     }
 
-    /// The same question by the same kernels, with the answer `key`.
+    /// The same search with the same kernels, for the output that `key` gives.
     ///
     /// # Errors
-    /// [`Error::Block`] if `key` is no key of the cipher.
+    /// [`Error::Block`] if `key` has the wrong length for the cipher.
     pub fn planted(&self, key: &[u8]) -> Result<Self, Error> {
         let key = Key::new(self.cipher, key)?;
         let kernels = [&self.often, &self.once].map(|bound| bound.kernel.clone());
         Self::bound(kernels, self.cipher, vec![self.pairs[0].planted(&key)])
     }
 
-    /// The cipher whose keys are sought.
+    /// The cipher whose keys are searched.
     pub const fn cipher(&self) -> Cipher {
         self.cipher
     }
 
-    /// What is known, the pair that the kernel tries first.
+    /// The pairs. The kernels try the first one.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// What a device tries.
+    /// The known block that a device tries.
     pub(super) fn first(&self) -> Known {
         self.pairs[0].known()
     }
 
-    /// The name of the kernel that searches tables of a use.
+    /// The name of the kernel that searches tables of this use.
     pub fn kernel(&self, usage: Use) -> &str {
         &self.of(usage).kernel.name
     }
@@ -227,7 +236,7 @@ impl BlockSearch {
     /// Prepares a table of keys, to be used once or often.
     ///
     /// # Panics
-    /// If `keys` is no whole number of keys.
+    /// If `keys` is not a whole number of keys.
     pub fn prepare(&self, keys: &[u8], usage: Use) -> Inner {
         let key_bytes = self.cipher.key_bytes();
         assert!(keys.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
@@ -237,11 +246,11 @@ impl BlockSearch {
         Inner { keys, key_bytes, varied, usage, prepared, overlapped: OnceLock::new() }
     }
 
-    /// Tries the sum of each key of `outer` with each key of `inner`, on the calling thread. Adds the places of those
-    /// that hold to `found`: the number of the outer key, then that of the inner one.
+    /// Tries every outer key XOR every inner key on the calling thread. For each key under which all pairs
+    /// hold, it appends the index of the outer key and that of the inner key to `found`.
     ///
     /// # Panics
-    /// If `outer` is no whole number of keys, or another search prepared `inner`.
+    /// If `outer` is not a whole number of keys, or another search prepared `inner`.
     pub fn search(&self, outer: &[u8], inner: &Inner, found: &mut Vec<(usize, usize)>) {
         let key_bytes = self.cipher.key_bytes();
         assert!(outer.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
@@ -253,7 +262,8 @@ impl BlockSearch {
         }
     }
 
-    /// The table as an outer key needs it: where both vary a byte, nothing can have been done before they are added.
+    /// The table that suits an outer key. If the outer and inner keys vary the same byte, nothing can be
+    /// precomputed from the inner half.
     fn table<'a>(&self, outer: &[u8], inner: &'a Inner) -> &'a dyn Prepared {
         let overlap = |(outer, varied): (&u8, &u8)| *outer != 0 && *varied != 0;
         if inner.usage == Use::Often && outer.iter().zip(&*inner.varied).any(overlap) {
@@ -263,13 +273,13 @@ impl BlockSearch {
         }
     }
 
-    /// Whether all pairs hold under a key, by the reference.
+    /// Whether all pairs hold under `key`, computed by the reference.
     pub(super) fn holds(&self, key: &[u8]) -> bool {
         Key::new(self.cipher, key).is_ok_and(|key| self.pairs.iter().all(|pair| pair.holds(&key)))
     }
 }
 
-/// The bits that are set in any of the keys of a table to be used often.
+/// The bits set in any of the keys, for a table that is used often. Zeros for other tables.
 fn varied(keys: &[u8], key_bytes: usize, usage: Use) -> Zeroizing<Vec<u8>> {
     let mut varied = Zeroizing::new(vec![0; key_bytes]);
     if usage == Use::Often {
@@ -281,14 +291,14 @@ fn varied(keys: &[u8], key_bytes: usize, usage: Use) -> Zeroizing<Vec<u8>> {
 }
 
 impl Inner {
-    /// Puts other keys in the place of these, to be used as often, in the memory that is there.
+    /// Replaces the keys of the table and keeps its use. The memory is reused.
     ///
     /// # Panics
-    /// If `keys` is no whole number of keys.
+    /// If `keys` is not a whole number of keys.
     pub fn refill(&mut self, keys: &[u8]) {
         assert!(keys.len().is_multiple_of(self.key_bytes), "keys of {} bytes", self.key_bytes);
         if keys.len() > self.keys.capacity() {
-            // A vector that grows leaves a copy behind.
+            // A vector that grows would leave a copy of secret bytes in freed memory.
             self.keys = Zeroizing::new(keys.to_vec());
         }
         self.keys.clear();
@@ -298,26 +308,26 @@ impl Inner {
         self.overlapped = OnceLock::new();
     }
 
-    /// How many keys the table has.
+    /// The number of keys in the table.
     pub fn count(&self) -> usize {
         self.keys.len() / self.key_bytes
     }
 
-    /// One of its keys.
+    /// The key at an index.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `place` is not less than [`Inner::count`].
     pub fn key(&self, place: usize) -> &[u8] {
         &self.keys[place * self.key_bytes..][..self.key_bytes]
     }
 
-    /// All its keys, one after the other.
+    /// All keys, back to back.
     pub fn keys(&self) -> &[u8] {
         &self.keys
     }
 }
 
-/// The sum of two keys.
+/// The XOR of two keys.
 fn sum(a: &[u8], b: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(a.iter().zip(b).map(|(a, b)| a ^ b).collect())
 }

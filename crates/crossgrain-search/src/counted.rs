@@ -1,12 +1,22 @@
-//! Candidates of a space as a device makes them: of the number of each the digits in mixed radix, and of these the bytes of a block.
+//! Generates candidates of a space on a device. The number of a candidate gives its digits in mixed radix,
+//! and these give the bytes of a padded block.
 //!
-//! The device counts from a candidate on. To the digits of that candidate it adds how many candidates lie before one of its own, with carry, from the last
-//! digit on. Only so many digits vary as the candidates of a call need ([`Counted::MOST`]); of what is left the carry goes to the next
-//! value, and the host makes a block of either, with the first value of each digit that varies. A value is then the sum of its place in the
-//! digit's list and of what has been left out in the list up to there, of which a set has few gaps.
-//! Numbers and words lie as in [`derivation`](super::derivation): a candidate a lane, and a block's words big-endian.
-//! Holds: what a candidate is made of is given to a program when it runs. Its text says in which words digits lie, and how many gaps
-//! their lists have ([`Counted::shape`]). Of lanes nothing is branched on.
+//! ```text
+//! carry = index of the candidate in this call
+//! for digit in digits, last first:
+//!     sum = carry + digit.first;  carry = sum / radix;  place = sum % radix
+//!     value = place + (gaps of the digit's list before place)
+//!     block[digit.word] += value * digit.factor
+//! block += blocks[carry is not 0]
+//! ```
+//!
+//! Only the last digits vary, as many as one call needs ([`Counted::MOST`]). The carry out of them is 0 or 1.
+//! The host makes a block for either case. It holds the other digits and the first value of each varied
+//! digit. Lists of values have few gaps, so a value is its place in the list plus all gaps before it.
+//!
+//! Layout as in [`derivation`](super::derivation): one candidate per lane, and the block as big-endian words.
+//! Invariant: candidates reach the program as data at run time. Its text depends only on the words in which
+//! digits lie and on the number of gaps ([`Counted::shape`]). No branch depends on a lane.
 
 use std::fmt;
 
@@ -22,31 +32,32 @@ const BLOCK: usize = BLOCK_BYTES / 4;
 
 /// A digit that varies.
 struct Varied {
-    /// Its place in its list for the first candidate, and how many places there are.
+    /// The index in its list for the first candidate, and the length of the list.
     first: u32,
     radix: u32,
-    /// 2³² divided by the radix, and a little more.
+    /// 2³² divided by the radix, rounded down, plus 1.
     inverse: u32,
-    /// Which word of the block it lies in, and what a value is multiplied by to lie there.
+    /// The word of the block that holds the digit, and the factor that shifts a value to its bits.
     word: usize,
     factor: u32,
-    /// The last place before each gap, and what is left out there.
+    /// For each gap: the last index before it, and the number of values left out.
     gaps: Vec<(u32, u32)>,
 }
 
-/// So many candidates from one on, for a device.
+/// Consecutive candidates for a device.
 pub struct Counted {
-    /// Blocks before the carry out of the last digit, and after it.
+    /// The block without a carry out of the varied digits, and that with one.
     blocks: Zeroizing<Vec<[u32; BLOCK]>>,
-    /// The last first.
+    /// The varied digits, the last of the candidate first.
     digits: Vec<Varied>,
 }
 
 impl Counted {
-    /// Most candidates that are counted from one.
+    /// The most candidates of one call.
     pub const MOST: usize = 1 << 17;
 
-    /// Those of a space from a number on, if what keys are derived of is a block that begins with the candidate.
+    /// The candidates of a space from number `first` on. `None` unless the block of a candidate begins with
+    /// the candidate.
     pub fn new(space: &Space, derivation: &Derivation, first: &BigUint) -> Option<Self> {
         if !derivation.begins_with(space.len_bytes()) {
             return None;
@@ -74,19 +85,20 @@ impl Counted {
         Some(Self { blocks, digits })
     }
 
-    /// What a program's text depends on: of each digit the word that it lies in, and how many gaps its list has.
+    /// The data on which the program text depends: for each digit, its word and the number of gaps in its
+    /// list.
     pub fn shape(&self) -> Vec<(usize, usize)> {
         self.digits.iter().map(|digit| (digit.word, digit.gaps.len())).collect()
     }
 
-    /// The block of the candidate that comes so many after the first.
+    /// The block of the candidate at offset `after` from the first.
     #[inline(always)]
     pub fn block<W: Lanes>(&self, after: W) -> [W; BLOCK] {
         let (mut block, mut carry) = ([after.zero(); BLOCK], after);
         for digit in &self.digits {
             let sum = carry.add_lanes(carry.uniform(digit.first));
             carry = sum.multiply_lanes_high(sum.uniform(digit.inverse));
-            // What is taken away is added modulo 2³².
+            // A subtraction, as the addition of the negated value modulo 2³².
             let place = sum.add_lanes(carry.multiply_lanes(carry.uniform(0_u32.wrapping_sub(digit.radix))));
             let mut value = place;
             for &(last, left_out) in &digit.gaps {
@@ -103,7 +115,7 @@ impl Counted {
         block
     }
 
-    /// So many blocks as a device makes them, one after another.
+    /// The blocks of the first `count` candidates, back to back, computed as a device does.
     pub fn blocks(&self, count: usize) -> Zeroizing<Vec<u8>> {
         let mut blocks = Zeroizing::new(Vec::with_capacity(count * BLOCK_BYTES));
         for after in 0..count as u32 {
@@ -114,17 +126,17 @@ impl Counted {
 }
 
 impl Varied {
-    /// A digit that has this place in its list for the first candidate.
+    /// A digit that is at index `place` of its list for the first candidate.
     fn new(digit: &Digit, place: u32) -> Self {
         let radix = digit.values.len() as u32;
-        // The upper half of a byte is counted as the lower one is.
+        // A digit in the upper half of a byte is counted like one in the lower half, and then shifted.
         let shift = if digit.values.iter().all(|value| value & 15 == 0) { 4 } else { 0 };
         let values: Vec<_> = digit.values.iter().map(|value| u32::from(value >> shift)).collect();
         let gap = |(at, pair): (usize, &[u32])| (at as u32, pair[1].wrapping_sub(pair[0]).wrapping_sub(1));
         Self {
             first: place,
             radix,
-            // Exact up to 2²⁴, and sums are hardly more than there are candidates.
+            // Exact up to 2²⁴; sums are hardly larger than the number of candidates.
             inverse: ((1_u64 << 32) / u64::from(radix)) as u32 + 1,
             word: digit.byte / 4,
             factor: 1 << (8 * (3 - digit.byte % 4) + shift),

@@ -1,9 +1,9 @@
-//! Keys made of words many at a time, a word in each lane of 32 bits: by SHA-256, once or in PBKDF2.
+//! Derives keys from many words at a time, one word in each 32-bit lane, by SHA-256 or PBKDF2 with SHA-256.
 //!
-//! The host turns each word into a block of 64 bytes, and blocks into keys is a text over lanes ([`sha256`]): it runs
-//! here in the registers of the CPU, and on a device, of which [`Derive`] is the face. What is given to such a text besides blocks, the
-//! salt and how often, is public.
-//! Holds: the caller wipes blocks and keys; nothing of them is left on a stack here.
+//! The host pads each word to a block of 64 bytes. The step from blocks to keys is one generic source over
+//! lanes ([`sha256`]). It runs in CPU registers here, and on devices through [`Derive`]. Apart from the
+//! blocks, its inputs (salt and iteration count) are public. Invariant: no secret remains on the stack. The
+//! caller wipes blocks and keys.
 
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroize as _;
@@ -17,16 +17,16 @@ use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::internal::word::{Lane32, Lanes, Work, on_widest};
 
-/// What stands after a message.
+/// The padding byte after a message.
 const END: u8 = 0x80;
 
-/// Bytes of a message's length, in bits, that its last block ends with.
+/// Bytes of the message length, in bits, at the end of the last block.
 const LEN_BYTES: usize = 8;
 
-/// Most blocks of a salt: of each there is a text of its own in a program.
+/// The most blocks of a salt. A device program contains code for each block.
 const SALT_BLOCKS_MAX: usize = 4;
 
-/// How keys are made of words many at a time.
+/// A key derivation that runs on lanes.
 #[derive(Clone, Debug)]
 pub struct Derivation {
     way: Way,
@@ -36,22 +36,23 @@ pub struct Derivation {
 #[derive(Clone, Debug)]
 enum Way {
     Sha256,
-    /// The blocks of the salt for each part of the key, and how many turns there are after the first.
+    /// The padded salt blocks for each part of the key, and the number of iterations after the first.
     Pbkdf2(Vec<Vec<[u32; 16]>>, u32),
 }
 
-/// What makes keys of words, many at a time.
+/// Derives keys from many words at a time.
 pub trait Derive: Send {
-    /// How many words are best given at a time.
+    /// The best number of words for one call.
     fn words(&self) -> usize;
 
-    /// Makes a key of each block: all of them, or none that can be relied on where it fails.
+    /// Derives a key from each block. If the call fails, no key is valid.
     ///
     /// # Errors
     /// If a device is lost.
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Failure>;
 
-    /// The same of candidates that it makes itself: so many as there is room for keys, no more than [`Counted::MOST`].
+    /// The same for candidates that the device generates. `keys` sets their number, at most
+    /// [`Counted::MOST`].
     ///
     /// # Errors
     /// As [`Derive::derive`].
@@ -59,7 +60,7 @@ pub trait Derive: Send {
 }
 
 impl Derivation {
-    /// How a KDF makes keys of so many bytes, if it is made for this.
+    /// The derivation of keys of `key_bytes` by `kdf`, if it can run on lanes.
     pub fn new(kdf: &Kdf, key_bytes: usize) -> Option<Self> {
         let way = match kdf {
             _ if key_bytes == 0 => return None,
@@ -85,12 +86,12 @@ impl Derivation {
         }
     }
 
-    /// Bytes of a key.
+    /// The length of a key in bytes.
     pub const fn key_bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// The blocks of the salt for each part of the key; none where there is no salt.
+    /// The salt blocks for each part of the key. Empty if the KDF has no salt.
     pub fn parts(&self) -> &[Vec<[u32; 16]>] {
         match &self.way {
             Way::Sha256 => &[],
@@ -98,7 +99,7 @@ impl Derivation {
         }
     }
 
-    /// How many turns there are after the first.
+    /// The number of iterations after the first.
     pub const fn turns(&self) -> u32 {
         match self.way {
             Way::Sha256 => 0,
@@ -106,25 +107,27 @@ impl Derivation {
         }
     }
 
-    /// The digest of a block, on lanes.
+    /// The SHA-256 digest of one padded block, on lanes.
     #[inline(always)]
     pub fn digest<W: Lanes>(block: [W; 16]) -> [W; 8] {
         sha256::digest(block)
     }
 
-    /// The first turn for a part of the key, by the salt's blocks: 32 words, of which the first eight are the part so far.
+    /// The first iteration for a part of the key, from the salt's blocks. The first eight of the 32 words are
+    /// the part so far.
     #[inline(always)]
     pub fn first_turn<W: Lanes>(block: [W; 16], salt: &[[u32; 16]]) -> [W; 32] {
         sha256::first_turn(block, salt)
     }
 
-    /// A turn after the first.
+    /// An iteration after the first.
     #[inline(always)]
     pub fn next_turn<W: Lanes>(y: [W; 32]) -> [W; 32] {
         sha256::next_turn(y)
     }
 
-    /// Whether the block of a word of so many bytes begins with the word, and has nothing else of it but its length.
+    /// Whether the block of a word of this length begins with the word, and otherwise depends only on its
+    /// length.
     pub(super) const fn begins_with(&self, len_bytes: usize) -> bool {
         match self.way {
             Way::Sha256 => len_bytes + 1 + LEN_BYTES <= BLOCK_BYTES,
@@ -132,7 +135,8 @@ impl Derivation {
         }
     }
 
-    /// The block of a word, which is zeros before; false if it has none of its own.
+    /// Writes the padded block of a word to `block`, which must be zeros. Returns false if the word does not
+    /// fit one block.
     pub fn pad(&self, word: &[u8], block: &mut [u8]) -> bool {
         match &self.way {
             Way::Sha256 if !self.begins_with(word.len()) => return false,
@@ -141,7 +145,7 @@ impl Derivation {
                 block[word.len()] = END;
                 block[BLOCK_BYTES - LEN_BYTES..].copy_from_slice(&(8 * word.len() as u64).to_be_bytes());
             }
-            // HMAC's key: a longer one is its digest.
+            // The key of HMAC. A key longer than a block is replaced by its digest.
             Way::Pbkdf2(..) if !self.begins_with(word.len()) => {
                 let mut digest = Sha256::digest(word);
                 block[..DIGEST_BYTES].copy_from_slice(&digest);
@@ -152,14 +156,14 @@ impl Derivation {
         true
     }
 
-    /// Makes a key of each block in the widest registers that are allowed and there.
+    /// Derives a key from each block, in the widest registers that `features` allows and the CPU has.
     pub fn on_cpu(&self, features: Features, blocks: &[u8], keys: &mut [u8]) {
         on_widest(features, MakeKeys { derivation: self, blocks, keys });
         wipe_deep_stack();
     }
 }
 
-/// A salt and the number of a part, padded as what stands after a block.
+/// The salt and the index of a part, padded as the end of a message that follows one block.
 fn salt_blocks(salt: &[u8], part: u32) -> Vec<[u32; 16]> {
     let mut bytes = [salt, &part.to_be_bytes(), &[END]].concat();
     let len_bits = 8 * (BLOCK_BYTES + salt.len() + 4) as u64;
@@ -169,7 +173,7 @@ fn salt_blocks(salt: &[u8], part: u32) -> Vec<[u32; 16]> {
     words.as_chunks().0.to_vec()
 }
 
-/// A key from each block.
+/// Derives a key from each block.
 struct MakeKeys<'a> {
     derivation: &'a Derivation,
     blocks: &'a [u8],
@@ -201,7 +205,7 @@ impl Work for MakeKeys<'_> {
     }
 }
 
-/// A block of each lane.
+/// Loads one block per lane.
 #[inline(always)]
 fn loaded<W: Lane32>(isa: W::Isa, blocks: &[u8]) -> [W; 16] {
     let mut words = [W::splat_lanes(isa, 0); 16];
@@ -215,7 +219,7 @@ fn loaded<W: Lane32>(isa: W::Isa, blocks: &[u8]) -> [W; 16] {
     words
 }
 
-/// Puts a part of each lane's key in its place.
+/// Stores one part of the key of each lane.
 #[inline(always)]
 fn store<W: Lane32>(words: &[W], keys: &mut [u8], key_bytes: usize, part: usize) {
     for (at, word) in words.iter().enumerate() {

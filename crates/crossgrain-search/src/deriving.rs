@@ -1,7 +1,8 @@
-//! A device that derives keys for a search of words, or of a space's candidates.
+//! A device that derives keys for a search of words or of a space's candidates.
 //!
-//! Threads that have as many words as it takes hand them in and wait for the keys, one after the other. Each time one of the keys is
-//! derived by the reference too (`Batch`). A device that fails has given nothing of what it was given last, and is not asked again.
+//! Threads collect as many words as the device takes, hand them in and wait for the keys, one thread at a
+//! time. For each call, the reference derives one of the keys too and compares it (`Batch`). If a call fails,
+//! it gives no keys, and the device is not used again.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,25 +11,26 @@ use std::sync::{Mutex, PoisonError};
 use super::derivation::{Derivation, Derive};
 use super::{Counted, Device, Error, Failure, Search};
 
-/// One of so many threads feeds a device, if not the only one: it makes blocks of words while the device works on others'.
+/// One thread in this many feeds devices, and at least one. It prepares blocks while the device works on
+/// those of other threads.
 const THREADS_A_FEEDER: usize = 4;
 
 /// A device that derives the keys of a search.
 pub struct Deriving {
     name: String,
     derivation: Derivation,
-    /// Nothing once the device has failed.
+    /// `None` once the device has failed.
     derive: Mutex<Option<Box<dyn Derive>>>,
     failure: Mutex<Option<String>>,
-    /// How many words it takes at a time; none once it has failed.
+    /// The number of words for one call; 0 once the device has failed.
     words: AtomicUsize,
 }
 
 impl Deriving {
-    /// Whether devices have a use for a search.
+    /// Checks that devices can derive the keys of a search.
     ///
     /// # Errors
-    /// [`Error::Device`] if they have none.
+    /// [`Error::Device`] if they cannot.
     pub fn takes(search: &Search) -> Result<(), Error> {
         Self::derivation_of(search).map(drop)
     }
@@ -38,10 +40,10 @@ impl Deriving {
         search.derivation().ok_or_else(|| Error::Device { why: why.to_owned() })
     }
 
-    /// A device for a search.
+    /// Prepares a device for a search.
     ///
     /// # Errors
-    /// [`Error::Device`] if it has no use for the search, or fails.
+    /// [`Error::Device`] if the device cannot derive these keys, or fails.
     pub fn new(search: &Search, device: &dyn Device) -> Result<Self, Error> {
         let derivation = Self::derivation_of(search)?.clone();
         let derive =
@@ -56,18 +58,19 @@ impl Deriving {
         })
     }
 
-    /// The device that a thread feeds. Of all threads a quarter feed devices, each device one at least, as long as there are threads.
+    /// The device that this thread feeds, if any. About a quarter of the threads feed devices, and each
+    /// device has at least one thread while there are enough.
     pub(super) fn fed_by(devices: &[Self], thread: usize, threads: usize) -> Option<&Self> {
         let feeders = threads / (THREADS_A_FEEDER * devices.len().max(1));
         devices.get(thread / feeders.max(1)).filter(|device| device.words() > 0)
     }
 
-    /// What runs.
+    /// The names of the derivation and the device.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Why the device failed, once, if it did since that was last asked.
+    /// The reason why the device failed, if it failed since the last call.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -76,17 +79,17 @@ impl Deriving {
         &self.derivation
     }
 
-    /// How many words it is best given at a time; none once it has failed.
+    /// The best number of words for one call; 0 once the device has failed.
     pub(super) fn words(&self) -> usize {
         self.words.load(Ordering::Relaxed)
     }
 
-    /// Makes a key of each block.
+    /// Derives a key from each block.
     pub(super) fn derive(&self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Error> {
         self.done(|derive| derive.derive(blocks, keys))
     }
 
-    /// The same of candidates that the device makes itself.
+    /// The same for candidates that the device generates.
     pub(super) fn derive_counted(&self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Error> {
         self.done(|derive| derive.derive_counted(candidates, keys))
     }

@@ -1,9 +1,15 @@
-//! Devices that try keys: whole periods of a space, in sums of many outer keys and one large table.
+//! Devices that try keys: whole periods of a space, each as one large table of inner keys combined with many
+//! outer keys.
 //!
-//! What runs there is a program of [`crossgrain::internal::device::search`]; how it is compiled and started is the device's.
-//! Holds: no byte of a key is varied by both halves (`Space::wide`). A device may let a wrong key pass, which is then
-//! tried by the reference; that it lets the right one pass is proved in every shard by a planted key. A device that fails
-//! has done nothing of the call that it failed in, and is not asked again: what it had taken is another device's or the CPU's.
+//! A device runs a program of [`crossgrain::internal::device::search`]. Each implementation of [`Device`]
+//! compiles and starts it.
+//!
+//! Invariants:
+//! * The outer and the inner half never vary the same byte (`Space::wide`).
+//! * A device may report a wrong key; the reference checks every report. A planted key in every shard checks
+//!   that right keys are reported.
+//! * If a call fails, none of its work counts, and the device is not used again. Its periods go to another
+//!   device or the CPU.
 
 use std::error;
 use std::fmt;
@@ -20,21 +26,21 @@ use crossgrain::Key;
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known;
 
-/// Why a device did not do something, in a line.
+/// The reason why a device failed, in one line.
 pub type Failure = Box<dyn error::Error + Send + Sync>;
 
-/// A device that takes programs.
+/// A device that runs search programs.
 pub trait Device: Send + Sync {
-    /// What it is called.
+    /// Its name, for messages.
     fn name(&self) -> String;
 
-    /// A table of inner keys on the device, one after another, to be tried by a program on what enters the cipher.
+    /// Uploads a table of inner keys, stored back to back. A program tries them on the input of `known`.
     ///
     /// # Errors
-    /// If the device does not take the program, has no room, or is lost.
+    /// If the device cannot run the program, has too little memory, or is lost.
     fn table(&self, program: Program, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure>;
 
-    /// What makes keys of words on the device.
+    /// Prepares to derive keys from words on the device.
     ///
     /// # Errors
     /// As [`Device::table`].
@@ -43,11 +49,12 @@ pub trait Device: Send + Sync {
 
 /// Inner keys on a device.
 pub trait Table: Send {
-    /// How many outer keys are best given at a time: so many that the device is busy, and for a moment only.
+    /// The best number of outer keys for one call: enough to fill the device, few enough to finish quickly.
     fn outers(&self) -> usize;
 
-    /// Tries the sums of some outer keys, no more than [`Table::outers`], and all inner ones on a result, the input being
-    /// that of the table. Adds the places of those that may be right to `found`: all, or none where it fails.
+    /// Tries every sum of an outer key, at most [`Table::outers`] of them, and an inner key. The output comes
+    /// from `known`; the input is that of the table. Appends the indices of keys that may be right to
+    /// `found`; appends nothing if the call fails.
     ///
     /// # Errors
     /// If the device is lost.
@@ -55,13 +62,14 @@ pub trait Table: Send {
     -> Result<(), Failure>;
 }
 
-/// Periods of a shard that nobody has taken yet. The device takes the first of them and the CPU the last, each as many as it
-/// does in a moment: so they share the work by how fast they are.
+/// The periods of a shard that are not yet taken. Devices take the first ones and the CPU takes the last
+/// ones, in small pieces. The work is thus divided by speed.
 pub(super) struct Left {
-    /// All there were.
+    /// All periods of the shard.
     whole: Range<BigUint>,
-    /// Parts that nobody has taken. Devices take the first periods of the last part, where what a lost device had is added, and the
-    /// CPU takes the last periods of the first part, so they meet as late as can be.
+    /// The ranges not yet taken. Devices take the first periods of the last range, where the periods of a
+    /// lost device are added. The CPU takes the last periods of the first range. The two therefore meet as
+    /// late as possible.
     left: Mutex<Vec<Range<BigUint>>>,
 }
 
@@ -70,12 +78,12 @@ impl Left {
         Self { whole: periods.clone(), left: Mutex::new(vec![periods]) }
     }
 
-    /// What is left when nobody takes any more.
+    /// The periods that are left when all threads have finished.
     pub(super) fn into_rest(self) -> Vec<Range<BigUint>> {
         self.left.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the first ones, no more than so many.
+    /// Takes at most `most` periods from the front.
     fn first(&self, most: usize) -> Option<Range<BigUint>> {
         let mut left = self.lock();
         let Range { start, end } = left.pop()?;
@@ -86,7 +94,7 @@ impl Left {
         Some(start..to)
     }
 
-    /// Takes the last ones.
+    /// Takes at most `most` periods from the back.
     pub(super) fn last(&self, most: usize) -> Option<Range<BigUint>> {
         let mut left = self.lock();
         let part = left.first_mut()?;
@@ -99,12 +107,12 @@ impl Left {
         Some(start..end)
     }
 
-    /// Leaves nothing to be taken, because the shard has failed.
+    /// Discards all periods because the shard has failed.
     pub(super) fn end(&self) {
         self.lock().clear();
     }
 
-    /// Gives back what was taken.
+    /// Returns periods that were taken and not searched.
     fn put_back(&self, taken: Range<BigUint>) {
         self.lock().push(taken);
     }
@@ -114,19 +122,19 @@ impl Left {
     }
 }
 
-/// A space's period on a device.
+/// The period of a space on a device.
 pub(super) struct OnDevice {
     name: String,
-    /// Nothing once the device has failed.
+    /// `None` once the device has failed.
     table: Mutex<Option<Box<dyn Table>>>,
     failure: Mutex<Option<String>>,
-    /// Where the space is split.
+    /// The index of the first digit of the period.
     split: usize,
     period: usize,
 }
 
 impl OnDevice {
-    /// The table of a space on a device.
+    /// Uploads the table of a space's period to a device.
     pub(super) fn new(
         device: &dyn Device,
         blocks: &BlockSearch,
@@ -145,17 +153,17 @@ impl OnDevice {
         Ok(Self { name, table: Mutex::new(Some(table)), failure: Mutex::default(), split, period })
     }
 
-    /// What runs.
+    /// The name of the program and the device.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Why the device failed, if it did and that was not asked yet.
+    /// The reason why the device failed, if it failed since the last call.
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Searches periods until none is left, or the device is lost.
+    /// Searches periods until none is left or the device is lost.
     pub(super) fn periods(
         &self,
         search: &SpaceSearch<'_>,
@@ -178,7 +186,7 @@ impl OnDevice {
     }
 }
 
-/// What ends a run.
+/// The reason why a run ends early.
 enum Stop {
     Search(Error),
     Device(Failure),
@@ -196,7 +204,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// A run on periods of one shard.
+/// A run over periods of one shard.
 struct Run<'a> {
     device: &'a OnDevice,
     search: &'a SpaceSearch<'a>,
@@ -225,7 +233,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Plants a key in one of these periods, and looks for it in a part of them.
+    /// Plants a key in one of these periods and searches for it in a part of them.
     fn prove(&self, table: &mut dyn Table, periods: &Range<BigUint>) -> Result<(), Stop> {
         let count = u64::try_from(&periods.end - &periods.start).map_err(|_| Error::LargeShard)?;
         let seed = mixed(low(&periods.start) ^ mixed(count));

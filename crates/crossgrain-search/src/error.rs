@@ -1,4 +1,4 @@
-//! What can be wrong with a search: one line each.
+//! Errors of a search: one line each.
 
 use std::fmt;
 use std::io;
@@ -8,74 +8,74 @@ use crossgrain::internal::text::quoted;
 use super::words::Refusal;
 use crossgrain_container as container;
 
-/// Why a search cannot be begun or did not go well.
+/// The reason why a search cannot start or has failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing to know a right key by.
+    /// No bit of the output is known, so every key would match.
     NothingKnown,
-    /// A mask without a place, or a set without a character.
+    /// A mask or a set is empty.
     EmptyMask,
-    /// A place of a space where nothing may stand.
+    /// A place of a space has no value.
     EmptyPlace {
-        /// The byte of the candidate.
+        /// The index of the byte in the candidate.
         byte: usize,
     },
-    /// A mask names a set that there is not.
+    /// A mask names an unknown set.
     UnknownSet {
-        /// The name, without its question mark.
+        /// The name without its question mark.
         name: String,
     },
-    /// A mask of hex digits describes something else.
+    /// A mask of hex digits contains other characters.
     NoHexDigit,
-    /// A mask of hex digits that makes no whole bytes.
+    /// A mask of hex digits has an odd number of digits.
     OddDigits {
-        /// How many digits it has.
+        /// The number of digits.
         digits: usize,
     },
-    /// A share that cannot be read, or that there is not.
+    /// A share that cannot be parsed, or whose index is out of range.
     NoSuchShard,
-    /// A rule that cannot be read.
+    /// A rule that cannot be parsed.
     BadRule {
         /// The rule.
         rule: String,
     },
-    /// A file of rules without a rule.
+    /// A file of rules contains no rule.
     NoRules,
-    /// A key derivation that cannot be done, with the reason.
+    /// A key derivation that cannot be carried out.
     BadKdf {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A candidate that no key can be made of.
+    /// A candidate from which no key can be derived.
     BadCandidate(Refusal),
-    /// Less ciphertext than is needed to know a key by it.
+    /// Too little ciphertext to recognise a key.
     ShortCiphertext {
-        /// How much there is, in bytes.
+        /// The length of the ciphertext in bytes.
         len_bytes: usize,
     },
-    /// What an encrypted file refuses.
+    /// An error of the encrypted file.
     File(container::Error),
     /// A word list that cannot be read.
     Words(io::Error),
-    /// A key that was planted in a shard was not found.
+    /// The planted key of a shard was not found.
     Canary {
-        /// What should have found it.
+        /// The kernel, test or device that should have found it.
         kernel: String,
     },
-    /// Not every candidate of a shard was tried.
+    /// Some candidates of a shard were not tried.
     Incomplete {
-        /// What should have tried them.
+        /// The kernel or test that should have tried them.
         kernel: String,
     },
-    /// A device that has no use for a search, or does not take it.
+    /// A device that cannot run the search, or that failed.
     Device {
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// A shard of 2⁶⁴ candidates or more.
     LargeShard,
-    /// What the cipher, its key or a mode refuse.
+    /// An error of the cipher, its key or a mode.
     Block(crossgrain::Error),
 }
 
@@ -154,7 +154,8 @@ impl From<container::Error> for Error {
     }
 }
 
-/// Of the kind that what caused it has, else `InvalidInput`. The error can be had back by `downcast`.
+/// Takes the kind of the I/O error that caused it; otherwise `InvalidInput` or `Other`. `downcast` gives the
+/// search error back.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {

@@ -1,7 +1,9 @@
-//! A search: candidates, how keys are made of them, and how the right key is known. It is done in *shards*.
+//! A search: how keys are derived from candidates, and how the right key is recognised. Searches run in
+//! *shards*.
 //!
-//! In every shard a key of that shard is planted, with the answer that it has, and searched for by the same kernel:
-//! a shard in which that is not found is no shard searched, but an error. What is found is reported at once.
+//! Each shard contains a self-test. One key of the shard is chosen ("planted"), its answer is computed by the
+//! reference, and the same kernel searches for that answer. If the kernel does not find the planted key, the
+//! shard fails with an error and does not count as searched. Hits are reported at once.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,59 +15,61 @@ use super::{BlockSearch, Derivation, Error, Kdf};
 use crossgrain::Features;
 use crossgrain::plan::Use;
 
-/// How much of a list a thread takes at a time where keys are quick to try.
+/// Bytes of a word list that a thread takes at a time if a key is quick to try.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// How the right key is known, where a block is not enough. It may be slow.
+/// Recognises the right key where a block pair cannot express the condition. A test may be slow.
 pub trait Test: Send + Sync {
-    /// What it is called.
+    /// Its name, for messages.
     fn name(&self) -> String;
 
-    /// How long keys are, in bytes; `None` if a candidate of any length is tried as it is.
+    /// The length of keys in bytes. `None` if candidates of any length are tried unchanged.
     fn key_bytes(&self) -> Option<usize>;
 
-    /// Whether a key of that length is right.
+    /// Whether `key`, of [`Test::key_bytes`] bytes, is right.
     ///
     /// # Errors
-    /// If that cannot be found out, as where there is no memory for it: such a key is not a wrong one, and the search ends.
+    /// If the test cannot be carried out, for example for lack of memory. The key then counts as untried, and
+    /// the search ends.
     fn holds(&self, key: &[u8]) -> Result<bool, Error>;
 
-    /// The same test for which `key` is right.
+    /// The same test with different data, for which `key` is right.
     ///
     /// # Errors
-    /// Whatever the making of its data refuses.
+    /// If the data cannot be computed from `key`.
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error>;
 }
 
-/// How the right key is known.
+/// How the right key is recognised.
 pub enum Known {
-    /// By blocks before and after the cipher.
+    /// By blocks known before and after the cipher.
     Blocks(BlockSearch),
     /// By a test.
     Test(Box<dyn Test>),
 }
 
-/// How keys are made of candidates, and which is right.
+/// How keys are derived from candidates, and how the right one is recognised.
 #[derive(Debug)]
 pub struct Search {
     known: Known,
     kdf: Kdf,
-    /// How keys are derived many at a time, where they are, and in which registers on the CPU.
+    /// The derivation on lanes, if the KDF has one, and the CPU features that it may use.
     derivation: Option<(Derivation, Features)>,
 }
 
 /// A candidate that is right.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its number.
+    /// The number of the candidate.
     pub number: BigUint,
     /// The candidate.
     pub candidate: Zeroizing<Vec<u8>>,
-    /// The key made of it.
+    /// The key derived from the candidate.
     pub key: Zeroizing<Vec<u8>>,
 }
 
-/// Who watches a search: is told what is found, sees how far it is, and can stop it. From any thread.
+/// The observer of a search. It receives the hits, counts the candidates tried, and can stop the search from
+/// any thread.
 pub struct Watch<'a> {
     tried: AtomicU64,
     is_stopped: AtomicBool,
@@ -73,11 +77,11 @@ pub struct Watch<'a> {
 }
 
 impl Search {
-    /// A search for keys made by `kdf`.
+    /// A search for keys derived by `kdf`.
     ///
     /// # Errors
-    /// [`Error::BadKdf`] for a KDF that cannot be had, or has no use where candidates are tried as they are; [`Error::Block`] for
-    /// an ISA cap that cannot be read; whatever else a test refuses.
+    /// [`Error::BadKdf`] for invalid parameters of the KDF, or for a KDF where candidates are tried
+    /// unchanged; [`Error::Block`] for an ISA cap that cannot be parsed; any error of the test.
     pub fn new(known: Known, kdf: Kdf) -> Result<Self, Error> {
         let mut search = Self { known, kdf, derivation: None };
         if let (Known::Test(test), Some(key_bytes)) = (&search.known, search.key_bytes()) {
@@ -97,17 +101,17 @@ impl Search {
         Ok(search)
     }
 
-    /// How the right key is known.
+    /// How the right key is recognised.
     pub const fn known(&self) -> &Known {
         &self.known
     }
 
-    /// How keys are made.
+    /// How keys are derived.
     pub const fn kdf(&self) -> &Kdf {
         &self.kdf
     }
 
-    /// How long keys are, in bytes; `None` if candidates are tried as they are.
+    /// The length of keys in bytes. `None` if candidates are tried unchanged.
     pub fn key_bytes(&self) -> Option<usize> {
         match &self.known {
             Known::Blocks(blocks) => Some(blocks.cipher().key_bytes()),
@@ -115,19 +119,20 @@ impl Search {
         }
     }
 
-    /// How keys are derived many at a time, if they are by a device.
+    /// The derivation on lanes, for devices. `None` if the KDF has none.
     pub(super) fn derivation(&self) -> Option<&Derivation> {
         self.derivation.as_ref().map(|(derivation, _)| derivation)
     }
 
-    /// The same if they are on the CPU, and in which registers: where these are wide enough to be faster than one key after the other.
+    /// The derivation on lanes and the CPU features, if it is faster on this CPU than deriving one key after
+    /// another.
     pub(super) fn on_lanes(&self) -> Option<(&Derivation, Features)> {
         let (derivation, features) = self.derivation.as_ref()?;
         let is_faster = derivation.turns() > 0 && features.contains(Features::AVX2);
         is_faster.then_some((derivation, *features))
     }
 
-    /// What tries keys that come from there.
+    /// The name of the kernel or test that tries keys from tables of this use.
     pub fn kernel(&self, usage: Use) -> String {
         match &self.known {
             Known::Blocks(blocks) => blocks.kernel(usage).to_owned(),
@@ -135,7 +140,7 @@ impl Search {
         }
     }
 
-    /// How much of a word list a thread should take at a time, in bytes: less, the more a candidate costs.
+    /// Bytes of a word list that a thread should take at a time: fewer, the longer a candidate takes.
     pub fn chunk_bytes(&self) -> usize {
         match (&self.known, &self.kdf) {
             (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
@@ -153,22 +158,22 @@ impl Search {
 }
 
 impl<'a> Watch<'a> {
-    /// Tells `on_hit` of everything found, from whichever thread finds it.
+    /// An observer that calls `on_hit` for every hit, on the thread that finds it.
     pub fn new(on_hit: &'a (dyn Fn(Hit) + Sync)) -> Self {
         Self { tried: AtomicU64::new(0), is_stopped: AtomicBool::new(false), on_hit }
     }
 
-    /// How many candidates were tried.
+    /// The number of candidates tried so far.
     pub fn tried(&self) -> u64 {
         self.tried.load(Ordering::Relaxed)
     }
 
-    /// Ends the search soon.
+    /// Asks the search to stop soon.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is to end.
+    /// Whether the search was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
@@ -182,8 +187,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// A number that looks like nothing in particular, the same for the same (the finaliser of SplitMix64, Steele, Lea
-/// and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Mixes the bits of a number. Equal inputs give equal outputs. This is the finaliser of SplitMix64 (Steele,
+/// Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 pub(super) const fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

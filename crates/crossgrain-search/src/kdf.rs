@@ -1,6 +1,7 @@
-//! From candidates to keys: padding, or a hash made for it.
+//! Key derivation from candidates: by padding, by a hash, or by a password hash.
 //!
-//! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC of SHA-256 or SHA-512; scrypt, RFC 7914; Argon2id, RFC 9106.
+//! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC of SHA-256 or SHA-512; scrypt, RFC 7914;
+//! Argon2id, RFC 9106.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use pbkdf2::pbkdf2_hmac;
@@ -11,19 +12,19 @@ use super::Error;
 use super::words::Refusal;
 use crossgrain::internal as pool;
 
-/// Bytes of SHA-256.
+/// Bytes of a SHA-256 digest.
 const SHA256_BYTES: usize = 32;
 
-/// How a key is made of a candidate.
+/// The derivation of a key from a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kdf {
     /// The candidate is the key.
     Exact,
-    /// The candidate and zeros after it.
+    /// The candidate, padded with zeros.
     Zeros,
-    /// The candidate again and again.
+    /// The candidate, repeated to the length of the key.
     Repeat,
-    /// The first bytes of its SHA-256.
+    /// The first bytes of the candidate's SHA-256 digest.
     Sha256,
     /// PBKDF2.
     Pbkdf2 {
@@ -31,7 +32,7 @@ pub enum Kdf {
         hash: Hash,
         /// The salt.
         salt: Vec<u8>,
-        /// How many iterations.
+        /// The number of iterations.
         iterations: u32,
     },
     /// scrypt.
@@ -47,7 +48,7 @@ pub enum Kdf {
     },
     /// Argon2id, version 1.3.
     Argon2id {
-        /// The salt, 8 bytes at least.
+        /// The salt, at least 8 bytes.
         salt: Vec<u8>,
         /// Memory in KiB.
         memory_kib: u32,
@@ -67,7 +68,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// A KDF ready to make keys of one length, with memory of its own: one a thread.
+/// A KDF prepared to derive keys of one length. It owns its memory, so each thread has one.
 pub(super) struct Deriver {
     kind: Kind,
 }
@@ -80,29 +81,30 @@ enum Kind {
 }
 
 impl Kdf {
-    /// Whether the key of a sum is the sum of the keys.
+    /// Whether padding is linear: the key of an XOR of candidates is the XOR of their keys.
     pub(super) const fn is_padding(&self) -> bool {
         matches!(self, Self::Exact | Self::Zeros | Self::Repeat)
     }
 
-    /// Makes one key of a candidate.
+    /// Derives one key.
     ///
     /// # Errors
-    /// [`Error::BadKdf`] for parameters that it cannot have, or a key longer than it makes; [`Error::BadCandidate`] for
-    /// a candidate that no key can be made of.
+    /// [`Error::BadKdf`] for invalid parameters, or a key longer than the KDF gives; [`Error::BadCandidate`]
+    /// for a candidate from which no key can be derived.
     pub fn derive(&self, candidate: &[u8], key: &mut [u8]) -> Result<(), Error> {
         self.deriver(key.len())?.derive(candidate, key).map_err(Error::BadCandidate)
     }
 
-    /// Makes a key by padding. Of halves that share no bit it makes keys that share none.
+    /// Derives a key by padding. Halves of a candidate that share no bit give halves of a key that share
+    /// none.
     pub(super) fn pad(&self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
         pad(self, candidate, key)
     }
 
-    /// Prepares to make keys of `key_bytes`.
+    /// Prepares to derive keys of `key_bytes`.
     ///
     /// # Errors
-    /// [`Error::BadKdf`] for parameters that it cannot have, or a key longer than it makes.
+    /// [`Error::BadKdf`] for invalid parameters, or a key longer than the KDF gives.
     pub(super) fn deriver(&self, key_bytes: usize) -> Result<Deriver, Error> {
         let bad = |reason: &str| Err(Error::BadKdf { reason: reason.to_owned() });
         let kind = match self {
@@ -147,7 +149,7 @@ impl Kdf {
 }
 
 impl Deriver {
-    /// Makes a key of a candidate.
+    /// Derives a key from a candidate.
     pub(super) fn derive(&mut self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
         match &mut self.kind {
             Kind::Padding(kdf) => return pad(kdf, candidate, key),
@@ -158,12 +160,12 @@ impl Deriver {
                 };
                 pbkdf2(candidate, salt, *iterations, key);
             }
-            // A key is never as short or long as they refuse.
+            // These fail only for key lengths that no cipher has.
             Kind::Scrypt(salt, params) => {
                 scrypt::scrypt(candidate, salt, params, key).map_err(|_| Refusal::TooLong)?
             }
             Kind::Argon2id(salt, argon2, memory) => {
-                // Its lanes go to rayon.
+                // Argon2 runs its lanes on rayon's pool.
                 pool::ready();
                 argon2
                     .hash_password_into_with_memory(candidate, salt, key, memory.as_mut_slice())
@@ -174,7 +176,7 @@ impl Deriver {
     }
 }
 
-/// What needs no work factor.
+/// The derivations without a cost parameter: padding and SHA-256.
 fn pad(kdf: &Kdf, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
     match kdf {
         Kdf::Sha256 => {
@@ -198,7 +200,8 @@ fn pad(kdf: &Kdf, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether scrypt's memory can be had: its library asks for it without a way to be refused.
+/// Whether scrypt's memory can be allocated. Its crate allocates in a way that aborts on failure, so this is
+/// checked first.
 fn is_there(log_n: u8, r: u32) -> bool {
     let blocks = 1_usize.checked_shl(log_n.into()).and_then(|n| n.checked_mul(r as usize));
     let len_bytes = blocks.and_then(|blocks| blocks.checked_mul(128));

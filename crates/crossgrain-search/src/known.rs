@@ -1,8 +1,8 @@
-//! From data of a mode of operation, known before and after, to block pairs under the key itself.
+//! From data encrypted in a mode of operation to block pairs under the key itself.
 //!
-//! What a mode puts around the cipher is public once its initial value and the ciphertext are known (SP 800-38A): a
-//! counter or the ciphertext before enters, and the sum of both texts leaves. So a pair needs a known block of
-//! plaintext or a part of one, and no key but the one that is sought.
+//! The modes of SP 800-38A surround the cipher with public data. The initial value and the ciphertext give
+//! the counter block or the previous ciphertext block. The XOR of plaintext and ciphertext gives the
+//! keystream. A pair therefore needs only a known block of plaintext, or some known bits of one.
 
 use super::{Error, Pair};
 use crossgrain::mode::{Initial, Mode};
@@ -13,22 +13,22 @@ use crossgrain::{BLOCK_BYTES, Block, Direction};
 pub struct Data<'a> {
     /// The plaintext as far as it is known, from the first byte on.
     pub plaintext: &'a [u8],
-    /// The bits of it that are known; as long as it.
+    /// The known bits of the plaintext; of the same length.
     pub mask: &'a [u8],
-    /// The ciphertext, as long as the plaintext or longer.
+    /// The ciphertext, at least as long as the plaintext.
     pub ciphertext: &'a [u8],
 }
 
-/// A mode whose blocks are pairs under the key itself, with its initial value.
+/// A mode whose blocks give pairs under the key itself, with its initial value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockMode {
     pub(super) mode: Mode,
-    /// Zeros where it has none.
+    /// Zeros if the mode has none.
     pub(super) iv: Block,
 }
 
 impl BlockMode {
-    /// A mode without a tag, and not of sectors; and what its message starts from, nothing for ECB.
+    /// A mode without a tag, other than the sector modes, and its initial value. ECB takes an empty one.
     ///
     /// # Errors
     /// [`crossgrain::Error::UnfitMode`] and [`crossgrain::Error::InitialBytes`], as [`Error::Block`].
@@ -41,10 +41,11 @@ impl BlockMode {
     }
 }
 
-/// The pairs in data. Blocks of which nothing is known give none.
+/// The pairs in data. Blocks without known bits give none.
 ///
 /// # Errors
-/// [`Error::ShortCiphertext`] if there is less ciphertext than plaintext, or a block of ecb or cbc is not whole in it.
+/// [`Error::ShortCiphertext`] if there is less ciphertext than plaintext, or a block of ECB or CBC is
+/// incomplete.
 pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
     let short = || Error::ShortCiphertext { len_bytes: data.ciphertext.len() };
     if data.ciphertext.len() < data.plaintext.len() || data.mask.len() != data.plaintext.len() {
@@ -52,7 +53,8 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
     }
     let mut pairs = Vec::new();
     let texts = data.plaintext.chunks(BLOCK_BYTES).zip(data.mask.chunks(BLOCK_BYTES));
-    // What the block before was enciphered to, where the next one needs it; `None` if it is not known.
+    // The block that chains into the next one: the counter block, or the previous output or ciphertext.
+    // `None` if it is not known.
     let mut before = Some(mode.iv);
     for ((plaintext, mask), ciphertext) in texts.zip(data.ciphertext.chunks(BLOCK_BYTES)) {
         let (plain, mask, is_whole) = (block(plaintext), block(mask), ciphertext.len() == BLOCK_BYTES);
@@ -74,8 +76,8 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
     Ok(pairs)
 }
 
-/// A pair of plaintext and ciphertext, with a block added to the plaintext. Enciphering is quicker to try, but only
-/// deciphering can be compared with a part of the plaintext.
+/// A pair of plaintext and ciphertext, with a block XORed to the plaintext. Encryption is faster to try, but
+/// only a decryption can be compared with part of a plaintext.
 fn texts_pair(added: Block, plaintext: Block, mask: Block, ciphertext: Block) -> Pair {
     let entered = sum(plaintext, added);
     if mask == [0xff; BLOCK_BYTES] {
@@ -88,7 +90,7 @@ fn sum(a: Block, b: Block) -> Block {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// A block, filled up with zeros.
+/// A block, padded with zeros.
 fn block(bytes: &[u8]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[..bytes.len()].copy_from_slice(bytes);

@@ -1,15 +1,16 @@
-//! Key search: many keys against data of which the plaintext is known.
+//! Key search: tries many keys on data whose plaintext is known, at least in part.
 //!
-//! For whoever lost a part of a key or passphrase of their own data. A right key is known by a block that is known
-//! before and after the cipher ([`BlockSearch`], by fast kernels; [`pairs`] finds such blocks in data of most modes), or by
-//! a slower [`Test`].
+//! Its purpose is to recover a key or passphrase of which the owner has lost a part. The right key is
+//! recognised by a block known before and after the cipher ([`BlockSearch`], with fast kernels), or by a
+//! slower [`Test`]. [`pairs`] finds these blocks in data of most modes.
 //!
-//! Candidates are counted, not stored: those of a [`Space`] have numbers, and a [`Part`] of it is a range of
-//! them, exact however many there are. Or they are the [`Words`] of a list, under [`Rule`]s. A [`Kdf`] makes keys of them.
+//! Candidates of a [`Space`] are numbered, not stored, and a [`Part`] is a range of numbers. Numbers are
+//! exact at any size. Candidates may also be the [`Words`] of a list, changed by [`Rule`]s. A [`Kdf`] derives
+//! keys from candidates.
 
 #![deny(unsafe_code)]
 
-/// Rust examples of the documentation are run with the doc tests.
+/// The Rust examples in the user's guide run as doc tests.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../docs/search.md")]

@@ -1,8 +1,9 @@
-//! Words of a list, searched under rules: by all threads, and by devices that derive keys.
+//! Searches the words of a list under rules, on all threads and on devices that derive keys.
 //!
-//! All take chunks from one list. A thread searches a chunk after the other; one that feeds a device takes as many as the device
-//! is given at a time. What a device has taken and not done when it fails is given back, and is the other threads'.
-//! Holds: every candidate is tried by one of them and counted once, however many devices fail.
+//! All threads take chunks from one list. A normal thread searches one chunk at a time. A thread that feeds a
+//! device takes as many words as the device prefers. If the device fails, the chunks that it did not finish
+//! are given back, and other threads take them. Invariant: each candidate is tried and counted exactly once,
+//! even if devices fail.
 
 use std::fmt;
 use std::io::Read;
@@ -20,10 +21,10 @@ use super::words::{Refused, Words};
 use super::{Chunk, Error, Rule, Search, Watch};
 use crossgrain::internal as pool;
 
-/// As much of a list is held for a device, and no more.
+/// The most bytes of a list that are held for a device.
 const HELD_BYTES_MAX: usize = 1 << 26;
 
-/// A search of words, with what all its chunks share.
+/// A search of words, with the data that all its chunks share.
 pub struct WordSearch<'a> {
     search: &'a Search,
     rules: &'a [Rule],
@@ -31,38 +32,38 @@ pub struct WordSearch<'a> {
     devices: &'a [Deriving],
 }
 
-/// A chunk that somebody works on.
+/// A chunk taken by a thread.
 struct Taken {
     chunk: Chunk,
-    /// Candidates before this number were tried.
+    /// Candidates with a number below this were tried.
     next: u128,
 }
 
-/// Where chunks come from.
+/// The source of chunks.
 struct Source<'a, R> {
     list: &'a Mutex<Words<R>>,
-    /// How many are to be taken yet.
+    /// The number of chunks that may still be taken.
     left: AtomicU64,
-    /// What devices have given back.
+    /// Chunks that failed devices gave back.
     back: Mutex<Vec<Taken>>,
 }
 
 impl<'a> WordSearch<'a> {
-    /// A search of the words of a list under all rules. Only those candidates count that are within `range`; they are
-    /// numbered word by word and rule by rule.
+    /// A search of the words of a list under all rules. Candidates are numbered word by word, and within a
+    /// word rule by rule. Only numbers in `range` are tried.
     pub const fn new(search: &'a Search, rules: &'a [Rule], range: Range<u128>) -> Self {
         Self { search, rules, range, devices: &[] }
     }
 
-    /// The same with devices that derive keys beside the CPU.
+    /// The same search with devices that derive keys in addition to the CPU.
     #[must_use]
     pub const fn on(self, devices: &'a [Deriving]) -> Self {
         Self { devices, ..self }
     }
 
-    /// Searches so many chunks of a list.
+    /// Searches up to `chunks` chunks of a list.
     ///
-    /// Gives whether it was not stopped.
+    /// Returns whether it ran to the end; false if it was stopped.
     ///
     /// # Errors
     /// [`Error::Words`] if the list cannot be read; [`Error::Canary`].
@@ -81,14 +82,14 @@ impl<'a> WordSearch<'a> {
                 self.thread(device, &source, refused, watch)
             });
             done.into_iter().collect::<Result<(), Error>>()?;
-            // What a device gave back when the others had gone.
+            // A device may have given chunks back after the other threads had finished.
             if source.is_done() || watch.is_stopped() {
                 return Ok(!watch.is_stopped());
             }
         }
     }
 
-    /// What a thread does, until no chunk is left. Nothing of keys that were tried stays on its stack.
+    /// The work of one thread, until no chunk is left. Afterwards no key remains on its stack.
     fn thread<R: Read>(
         &self,
         device: Option<&Deriving>,
@@ -101,7 +102,7 @@ impl<'a> WordSearch<'a> {
         done
     }
 
-    /// Never inlined: what it leaves on the stack is wiped after it.
+    /// Never inlined: the caller wipes the stack that it used.
     #[inline(never)]
     fn until_done<R: Read>(
         &self,
@@ -130,7 +131,8 @@ impl<'a> WordSearch<'a> {
         Ok(())
     }
 
-    /// Searches chunks of the list by a device until none is left, in their order. `held` are those that may not be done if that fails.
+    /// Feeds chunks to a device in order until none is left. `held` collects the chunks that may be
+    /// unfinished if the device fails.
     fn feed<R: Read>(
         &self,
         batch: &mut Batch<'_>,
@@ -143,7 +145,7 @@ impl<'a> WordSearch<'a> {
             if let Some(taken) = held.last() {
                 self.push(taken, batch, watch)?;
             }
-            // Of words that are no candidates nothing waits, however many they are.
+            // Words that give no candidate do not wait in the batch, so their chunks can be dropped.
             let held_bytes = held.iter().map(|taken| taken.chunk.len_bytes()).sum::<usize>();
             if batch.is_empty() || held_bytes > HELD_BYTES_MAX {
                 batch.flush()?;
@@ -173,7 +175,7 @@ impl<'a> WordSearch<'a> {
             Made { rules: self.rules, range, bytes: Zeroizing::default(), candidate: Zeroizing::default() };
         let (mut words, mut line) = (chunk.words(), chunk.first());
         while !watch.is_stopped() {
-            // Keys of a regular list go by without being looked at one by one.
+            // Keys in a uniform format are moved in groups, without a look at each word.
             let taken = if is_plain { batch.take(line.into(), &mut words)? as u64 } else { 0 };
             line += taken;
             if taken == 0 {
@@ -187,7 +189,7 @@ impl<'a> WordSearch<'a> {
 }
 
 impl<R: Read> Source<'_, R> {
-    /// The next chunk of the list, if there is one of which candidates are searched.
+    /// The next chunk of the list, if it has candidates to be searched.
     fn chunk(&self, search: &WordSearch<'_>, watch: &Watch<'_>) -> Result<Option<Chunk>, Error> {
         let is_left =
             self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
@@ -199,7 +201,7 @@ impl<R: Read> Source<'_, R> {
         list.chunk().map_err(Error::Words)
     }
 
-    /// The same, or what was given back.
+    /// The next chunk, or one that was given back.
     fn any(&self, search: &WordSearch<'_>, watch: &Watch<'_>) -> Result<Option<Taken>, Error> {
         if watch.is_stopped() {
             return Ok(None);
@@ -211,19 +213,19 @@ impl<R: Read> Source<'_, R> {
         }
     }
 
-    /// Gives back what is not done: all candidates from a number on.
+    /// Gives back chunks whose candidates from `next` on were not tried.
     fn give_back(&self, held: Vec<Taken>, next: u128) {
         let back = held.into_iter().map(|taken| Taken { next, ..taken });
         self.back.lock().unwrap_or_else(PoisonError::into_inner).extend(back);
     }
 
-    /// Whether nothing was given back that nobody has taken.
+    /// Whether no chunk that was given back is waiting.
     fn is_done(&self) -> bool {
         self.back.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
-/// What rules make of words, in memory that is kept from word to word.
+/// Applies rules to words. The buffers are reused from word to word.
 struct Made<'a> {
     rules: &'a [Rule],
     range: Range<u128>,
@@ -232,7 +234,7 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// Adds the candidates made of a word to a batch.
+    /// Adds the candidates made from a word to a batch.
     fn push(&mut self, chunk: &Chunk, word: &[u8], line: u64, batch: &mut Batch<'_>) -> Result<(), Error> {
         let Self { rules, range, bytes, candidate } = self;
         let per_word = rules.len() as u128;

@@ -1,7 +1,7 @@
-//! Masks: one character, or a question mark and the name of a set, for each place of a candidate.
+//! Masks: for each place of a candidate, one character, or a question mark and the name of a set.
 //!
-//! Source: the names of the sets and what they hold are hashcat's (its manual, "Built-in charsets"); here the last place
-//! varies fastest, and sets are run through in the order in which they are listed.
+//! Source: names and contents of the sets are hashcat's (its manual, "Built-in charsets"). Unlike in hashcat,
+//! the last place varies fastest, and values are tried in the order in which they are listed.
 
 use zeroize::Zeroizing;
 
@@ -14,18 +14,19 @@ const SPECIAL: &[u8] = b" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const LOWER_HEX: &[u8] = b"0123456789abcdef";
 const UPPER_HEX: &[u8] = b"0123456789ABCDEF";
 
-/// Sets of one's own, `?1` to `?4`.
+/// The number of user-defined sets, `?1` to `?4`.
 pub const OWN_SETS: usize = 4;
 
-/// The sets that a mask may name besides those that are built in.
+/// User-defined sets, in addition to the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct Sets([Option<Vec<u8>>; OWN_SETS]);
 
 impl Sets {
-    /// Defines `?number` as the characters in `text`, where sets may be named that are built in or defined already.
+    /// Defines `?number` as the characters in `text`, which may name built-in sets and sets defined before.
     ///
     /// # Errors
-    /// [`Error::UnknownSet`] if it names another, or `number` is none from 1 to 4; [`Error::EmptyMask`] if it is empty.
+    /// [`Error::UnknownSet`] if it names another, or `number` is not 1 to 4; [`Error::EmptyMask`] if it is
+    /// empty.
     pub fn define(&mut self, number: usize, text: &[u8]) -> Result<(), Error> {
         let set: Vec<u8> = self.places(text)?.concat();
         if set.is_empty() {
@@ -36,7 +37,7 @@ impl Sets {
         Ok(())
     }
 
-    /// What may stand at each place of a mask.
+    /// The values for each place of a mask.
     fn places(&self, mask: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut places = Vec::new();
         let mut bytes = mask.iter();
@@ -67,18 +68,18 @@ impl Sets {
         })
     }
 
-    /// The strings that a mask describes, a place for each byte.
+    /// The strings that a mask describes, one byte per place.
     ///
     /// # Errors
-    /// [`Error::UnknownSet`]; [`Error::EmptyMask`] if it has no place.
+    /// [`Error::UnknownSet`]; [`Error::EmptyMask`] if the mask is empty.
     pub fn bytes(&self, mask: &[u8]) -> Result<Space, Error> {
         Space::of_bytes(&some(self.places(mask)?)?)
     }
 
-    /// The keys that a mask describes in hex, a place for each digit.
+    /// The keys that a mask describes in hex, one digit per place.
     ///
     /// # Errors
-    /// As [`Sets::bytes`]; [`Error::NoHexDigit`] and [`Error::OddDigits`] if what it describes is no hex.
+    /// As [`Sets::bytes`]; [`Error::NoHexDigit`] and [`Error::OddDigits`] if the mask does not describe hex.
     pub fn hex(&self, mask: &[u8]) -> Result<Space, Error> {
         let value =
             |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8).ok_or(Error::NoHexDigit);
@@ -88,7 +89,7 @@ impl Sets {
     }
 }
 
-/// The keys of which some hex digits are known: `?` is one that is not.
+/// The keys of which some hex digits are known. `?` marks an unknown digit.
 ///
 /// # Errors
 /// [`Error::NoHexDigit`], [`Error::OddDigits`] and [`Error::EmptyMask`].

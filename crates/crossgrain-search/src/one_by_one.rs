@@ -1,9 +1,10 @@
-//! Candidates of a space one by one, where each takes long: by all threads, and by devices that derive keys.
+//! Candidates of a space tried one by one, for slow tests and derived keys. All threads and the devices that
+//! derive keys take part.
 //!
-//! A thread takes the next candidates of a shard; one that feeds a device takes as many as the device is given at a time. What
-//! a device has taken and not done when it fails is given back, and is the other threads'.
-//! Holds: every candidate is tried by one of them and counted once, however many devices fail. A key is planted among those
-//! of each shard, and of all that a device is given.
+//! A thread takes the next candidates of a shard. A thread that feeds a device takes as many as the device
+//! prefers. If the device fails, the candidates that it did not finish are given back, and other threads take
+//! them. Invariant: each candidate is tried and counted exactly once, even if devices fail. A key is planted
+//! in every shard, and in every call of a device.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -17,30 +18,30 @@ use super::shard::low;
 use super::{Counted, Error, Search, Space, Watch};
 use crossgrain::internal as pool;
 
-/// Candidates that a thread takes at a time, at most.
+/// The most candidates that a thread takes at a time.
 const ITEM: u64 = 4096;
 
-/// Candidates that fill the widest register, where keys are derived a lane each.
+/// Candidates that fill the widest register, if each lane derives one key.
 const LANES: u64 = 16;
 
-/// A shard that is searched so.
+/// The search of one shard.
 pub(super) struct OneByOne<'a> {
     search: &'a Search,
     space: &'a Space,
     devices: &'a [Deriving],
     watch: &'a Watch<'a>,
-    /// The number of the first candidate: others are counted from it.
+    /// The number of the first candidate. Other numbers are relative to it.
     first: &'a BigUint,
-    /// How many a thread takes.
+    /// The number of candidates that a thread takes.
     item: u64,
-    /// Among the candidates taken with this one a key is planted.
+    /// A key is planted among the candidates taken together with this one.
     planted: u64,
-    /// What nobody has taken.
+    /// The ranges that are not yet taken.
     left: Mutex<Vec<Range<u64>>>,
 }
 
 impl<'a> OneByOne<'a> {
-    /// So many candidates from one on.
+    /// The search of `count` candidates from `first` on.
     pub(super) fn new(
         (search, space): (&'a Search, &'a Space),
         devices: &'a [Deriving],
@@ -54,10 +55,11 @@ impl<'a> OneByOne<'a> {
         Self { search, space, devices, watch, first, item, planted, left }
     }
 
-    /// Tries them all, unless it is stopped.
+    /// Tries all candidates, unless the search is stopped.
     ///
     /// # Errors
-    /// [`Error::BadCandidate`] if one is no key, [`Error::Canary`] if a key that was planted is not found.
+    /// [`Error::BadCandidate`] if a candidate has the wrong length for a key, [`Error::Canary`] if a planted
+    /// key is not found.
     pub(super) fn run(&self) -> Result<(), Error> {
         pool::ready();
         loop {
@@ -65,18 +67,18 @@ impl<'a> OneByOne<'a> {
                 let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
                 let done = self.until_done(device);
                 pool::wipe_deep_stack();
-                // Nobody goes on with a search that has failed.
+                // After an error the other threads stop too.
                 done.inspect_err(|_| self.left().clear())
             });
             done.into_iter().collect::<Result<(), Error>>()?;
-            // What a device gave back when the others had gone.
+            // A device may have given candidates back after the other threads had finished.
             if self.left().is_empty() || self.watch.is_stopped() {
                 return Ok(());
             }
         }
     }
 
-    /// What a thread does. Never inlined: what it leaves on the stack is wiped after it.
+    /// The work of one thread. Never inlined: the caller wipes the stack that it used.
     #[inline(never)]
     fn until_done(&self, device: Option<&'a Deriving>) -> Result<(), Error> {
         device.map_or(Ok(()), |device| self.feed(device))?;
@@ -87,13 +89,13 @@ impl<'a> OneByOne<'a> {
         Ok(())
     }
 
-    /// Has a device derive keys until nothing is left, or it fails.
+    /// Feeds a device until nothing is left or it fails.
     fn feed(&self, device: &'a Deriving) -> Result<(), Error> {
         let mut batch = Batch::on(self.search, self.watch, self.first.clone(), device)?;
         while let Some(taken) = self.take(device.words().min(Counted::MOST) as u64) {
             match self.try_on_device(&taken, &mut batch) {
                 Err(Error::Device { .. }) => {
-                    // Numbers are below that of a range's end, which has 64 bits.
+                    // This fits: numbers are below the end of a range of `u64`.
                     self.left().push(taken.start.max(batch.next() as u64)..taken.end);
                     break;
                 }
@@ -103,7 +105,8 @@ impl<'a> OneByOne<'a> {
         Ok(())
     }
 
-    /// The next candidates, as many as that at most; none once it is stopped, or if none are asked for.
+    /// The next candidates, at most `most`. `None` if nothing is left, `most` is 0, or the search was
+    /// stopped.
     fn take(&self, most: u64) -> Option<Range<u64>> {
         let mut left = self.left();
         if most == 0 || self.watch.is_stopped() {
@@ -117,7 +120,7 @@ impl<'a> OneByOne<'a> {
         Some(taken)
     }
 
-    /// Has the device make candidates, or makes them where it cannot.
+    /// Lets the device generate the candidates if it can; otherwise the host does.
     fn try_on_device(&self, taken: &Range<u64>, batch: &mut Batch<'a>) -> Result<(), Error> {
         if batch.try_counted(self.space, taken)? { Ok(()) } else { self.try_all(taken, batch) }
     }

@@ -1,4 +1,5 @@
-//! Parts of a space: from a number on, so many, one share of several. No candidate is in two shares or in none.
+//! Parts of a space: a range given by an offset and a length, and one of several shares of it. Shares cover
+//! the range without gap or overlap.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,19 +9,19 @@ use num_bigint::BigUint;
 
 use super::Error;
 
-/// Which part of a space is to be searched: `skip` candidates are left out, at most `limit` taken, and of these
-/// one share.
+/// A part of a space: `skip` candidates are left out, at most `limit` of the rest are taken, and one share of
+/// these is searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// How many candidates are left out at the beginning.
+    /// The number of candidates left out at the beginning.
     pub skip: BigUint,
-    /// How many are taken after that; all if there is none.
+    /// The most candidates taken after that. `None` takes all.
     pub limit: Option<BigUint>,
-    /// The share of these; the whole if there is none.
+    /// The share of these. `None` takes the whole.
     pub shard: Option<Shard>,
 }
 
-/// One of several shares of nearly the same size.
+/// One of several shares of nearly equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: u64,
@@ -28,7 +29,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Share `index` of `count`, numbered from 0 on.
+    /// Share `index` of `count`; the index begins at 0.
     ///
     /// # Errors
     /// [`Error::NoSuchShard`] unless `index` is less than `count`.
@@ -36,7 +37,7 @@ impl Shard {
         if index < count { Ok(Self { index, count }) } else { Err(Error::NoSuchShard) }
     }
 
-    /// The share of a range: its bounds are those of exact quotients, rounded down.
+    /// The share of a range. Its bounds are exact quotients, rounded down.
     pub fn of(self, range: &Range<BigUint>) -> Range<BigUint> {
         let len = &range.end - &range.start;
         let bound = |index: u64| &range.start + &len * index / self.count;
@@ -45,7 +46,7 @@ impl Shard {
 }
 
 impl Part {
-    /// The numbers of the candidates, of a space with `size` of them.
+    /// The numbers of the candidates, in a space of `size` candidates.
     pub fn of(&self, size: &BigUint) -> Range<BigUint> {
         let start = (&self.skip).min(size).clone();
         let end = match &self.limit {
@@ -59,7 +60,7 @@ impl Part {
 impl FromStr for Shard {
     type Err = Error;
 
-    /// Reads `index/count`, such as `0/16`.
+    /// Parses `index/count`, for example `0/16`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let read = |text: &str| text.parse::<u64>().map_err(|_| Error::NoSuchShard);
         let (index, count) = text.split_once('/').ok_or(Error::NoSuchShard)?;

@@ -1,12 +1,21 @@
-//! Rules: what people do to a word to make it a password.
+//! Rules: the changes that people make to a word to turn it into a password.
 //!
-//! A rule is a line of steps, in hashcat's notation and meaning, limited to case, appending and substitution:
-//! `:` nothing · `l` all lower · `u` all upper · `c` first upper, rest lower · `C` first lower, rest upper · `t` each
-//! letter the other way · `$X` append · `^X` prepend · `sXY` put Y for every X, as in `sa4 se3 so0`. Letters are ASCII's.
+//! A rule is a line of steps in hashcat's notation and meaning, limited to case, appending, prepending and
+//! substitution. Letters are ASCII letters.
+//!
+//! | step | effect |
+//! |---|---|
+//! | `:` | none |
+//! | `l`, `u` | all letters lower, or upper |
+//! | `c` | first letter upper, the rest lower |
+//! | `C` | first letter lower, the rest upper |
+//! | `t` | toggle the case of each letter |
+//! | `$X`, `^X` | append X, or prepend X |
+//! | `sXY` | replace every X by Y, for example `sa4 se3 so0` |
 
 use super::Error;
 
-/// Steps from a word to a candidate.
+/// The steps from a word to a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule(Vec<Step>);
 
@@ -23,20 +32,20 @@ enum Step {
 }
 
 impl Rule {
-    /// The rule that leaves words as they are.
+    /// The rule that leaves words unchanged.
     pub const fn nothing() -> Self {
         Self(Vec::new())
     }
 
-    /// Whether it leaves words as they are.
+    /// Whether it leaves words unchanged.
     pub const fn is_nothing(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
-    /// [`Error::BadRule`] if it has a step that is not known.
+    /// [`Error::BadRule`] if it has an unknown step.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let bad = || Error::BadRule { rule: String::from_utf8_lossy(text).into_owned() };
         let mut steps = Vec::new();
@@ -59,10 +68,10 @@ impl Rule {
         Ok(Self(steps))
     }
 
-    /// Reads a file of rules, one a line; lines that are empty or begin with `#` are none.
+    /// Parses a file of rules, one per line. Empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
-    /// As [`Rule::parse`]; [`Error::NoRules`] if there is none.
+    /// As [`Rule::parse`]; [`Error::NoRules`] if the file contains no rule.
     pub fn parse_all(text: &[u8]) -> Result<Vec<Self>, Error> {
         let lines = text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let rules: Result<Vec<_>, _> =
@@ -70,7 +79,7 @@ impl Rule {
         rules.and_then(|rules| if rules.is_empty() { Err(Error::NoRules) } else { Ok(rules) })
     }
 
-    /// Puts into `candidate` what the rule makes of a word.
+    /// Writes the candidate that the rule makes from a word to `candidate`.
     pub fn apply(&self, word: &[u8], candidate: &mut Vec<u8>) {
         candidate.clear();
         candidate.extend_from_slice(word);

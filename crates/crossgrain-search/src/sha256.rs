@@ -1,10 +1,10 @@
-//! SHA-256 and PBKDF2 by it, on lanes of 32 bits: a candidate a lane, in registers of every width and in programs for devices.
+//! SHA-256 and PBKDF2 with SHA-256 on 32-bit lanes: one candidate per lane. The source serves registers of
+//! every width and device programs.
 //!
-//! A lane is a number as the standard has it, made of four bytes of which the first is the highest. A message is given as blocks
-//! that are padded already. HMAC is taken apart: what its key's two blocks make of the initial state is computed once, and a
-//! turn of PBKDF2 is then two blocks.
-//! Sources: FIPS 180-4, RFC 2104 (HMAC), RFC 8018 §5.2 (PBKDF2).
-//! Holds: no branch and no index depends on a lane.
+//! A lane holds a word of the standard, that is, four bytes in big-endian order. Messages are given as padded
+//! blocks. HMAC's two states, after the inner and after the outer key block, are computed once. An iteration
+//! of PBKDF2 then takes two compressions. Sources: FIPS 180-4, RFC 2104 (HMAC), RFC 8018 §5.2 (PBKDF2).
+//! Constant-time: no branch and no index depends on a lane.
 
 use crossgrain::internal::word::Lanes;
 
@@ -14,14 +14,14 @@ pub(super) const BLOCK_BYTES: usize = 64;
 /// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 32;
 
-/// What stands after a message.
+/// The padding bit after a message.
 const END: u32 = 0x8000_0000;
 
 /// The first 32 bits of the fractional parts of the square roots of the first eight primes.
 const INITIAL: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Of the cube roots of the first 64.
+/// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 #[rustfmt::skip] // a table
 const ROUNDS: [[u32; 16]; 4] = [
     [
@@ -42,7 +42,7 @@ const ROUNDS: [[u32; 16]; 4] = [
     ],
 ];
 
-/// Sixteen rounds, written out so that the block can lie in registers.
+/// Sixteen rounds, unrolled so that the block can stay in registers.
 macro_rules! sixteen {
     ($i:ident => $body:block) => { sixteen!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) };
     (@ $i:ident $body:block $($at:literal)*) => {
@@ -53,7 +53,7 @@ macro_rules! sixteen {
     };
 }
 
-/// What a block makes of a state.
+/// The compression function.
 #[inline(always)]
 fn compress<W: Lanes>(state: [W; 8], mut block: [W; 16]) -> [W; 8] {
     let mut now = state;
@@ -81,13 +81,13 @@ fn round<W: Lanes>([a, b, c, d, e, f, g, h]: [W; 8], word: W, constant: u32) -> 
     [one.add_lanes(two), a, b, c, d.add_lanes(one), e, f, g]
 }
 
-/// A sum of three rotations, to the left where the standard has them to the right.
+/// The XOR of three rotations. They go left where the standard's go right.
 #[inline(always)]
 fn high_sigma<W: Lanes, const A: u32, const B: u32, const C: u32>(x: W) -> W {
     sum(x.rotate_lanes_left::<A>(), x.rotate_lanes_left::<B>(), x.rotate_lanes_left::<C>())
 }
 
-/// The same with a shift to the right.
+/// The same with a right shift in place of the third rotation.
 #[inline(always)]
 fn low_sigma<W: Lanes, const A: u32, const B: u32, const SHIFT: u32>(x: W) -> W {
     sum(x.rotate_lanes_left::<A>(), x.rotate_lanes_left::<B>(), x.shift_lanes_right::<SHIFT>())
@@ -113,7 +113,7 @@ pub(super) fn digest<W: Lanes>(block: [W; 16]) -> [W; 8] {
     compress(initial(block[0]), block)
 }
 
-/// What HMAC's key, filled up with zeros, makes of the initial state when each byte has this added.
+/// The state after HMAC's key block: the key, padded with zeros, XOR `byte` in every byte.
 #[inline(always)]
 fn keyed<W: Lanes>(mut key: [W; 16], byte: u8) -> [W; 8] {
     for word in &mut key {
@@ -122,7 +122,7 @@ fn keyed<W: Lanes>(mut key: [W; 16], byte: u8) -> [W; 8] {
     digest(key)
 }
 
-/// What a digest makes of a state that one block made.
+/// The digest of a message of one block, already compressed into `state`, followed by a digest.
 #[inline(always)]
 fn after_block<W: Lanes>(state: [W; 8], digest: [W; 8]) -> [W; 8] {
     let mut block = [digest[0].zero(); 16];
@@ -132,8 +132,9 @@ fn after_block<W: Lanes>(state: [W; 8], digest: [W; 8]) -> [W; 8] {
     compress(state, block)
 }
 
-/// PBKDF2 after its first turn: the sum of all results, the last result, and the two states of the key. Blocks are of the salt and
-/// a number, padded as what stands after a block.
+/// The first iteration of PBKDF2. Returns the XOR of all results so far, the last result, and the inner and
+/// outer state of the key. The blocks hold the salt and the part index, padded as the end of a message that
+/// follows one block.
 #[inline(always)]
 pub(super) fn first_turn<W: Lanes>(key: [W; 16], blocks: &[[u32; 16]]) -> [W; 32] {
     let (inner, outer) = (keyed(key, 0x36), keyed(key, 0x5c));
@@ -153,7 +154,7 @@ pub(super) fn first_turn<W: Lanes>(key: [W; 16], blocks: &[[u32; 16]]) -> [W; 32
     made
 }
 
-/// One turn more.
+/// One further iteration.
 #[inline(always)]
 pub(super) fn next_turn<W: Lanes>(mut y: [W; 32]) -> [W; 32] {
     let [mut result, mut inner, mut outer] = [[y[0]; 8]; 3];

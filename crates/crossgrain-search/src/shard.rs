@@ -1,8 +1,9 @@
-//! Shards of a space: numbers of candidates, cut into outer and inner keys, and spread over threads.
+//! Shards of a space: the candidate numbers of a shard are split into outer and inner keys and distributed
+//! over threads.
 //!
-//! A shard is a part of a period, whole periods, and a part of another. Tables for whole periods are prepared once
-//! for all shards.
-//! Holds: a shard is complete only when all its candidates have been counted, and the key planted in it was found.
+//! A shard consists of the end of one period, some whole periods, and the beginning of another. The tables
+//! for whole periods are prepared once for all shards. Invariant: a shard is complete only if all its
+//! candidates were counted and the planted key was found.
 
 use std::fmt;
 use std::ops::Range;
@@ -22,42 +23,42 @@ use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::internal as pool;
 use crossgrain::plan::Use;
 
-/// Keys of one prepared table, at most.
+/// The most keys of one prepared table.
 const TABLE_KEYS: usize = 4096;
 
-/// Keys that a thread takes at a time, roughly.
+/// About as many keys as a thread takes at a time.
 const ITEM_KEYS: usize = 1 << 19;
 
-/// Items that a thread takes away from a device at a time: so many that looking for the key planted among them counts for
-/// little, and so few that the device does not wait for long at the end.
+/// Items that the CPU takes from the devices' periods at a time. They are enough to make the search for the
+/// planted key cheap, and few enough that the device does not wait long at the end.
 const ITEMS_BESIDE: usize = 32;
 
-/// A planted key is looked for in this part of a shard.
+/// The search for a planted key covers one part in this many of a shard.
 pub(super) const PROOF_PART: u64 = 64;
 
-/// A search of a space, with what all its shards share.
+/// A search of a space, with the data that all shards share.
 pub struct SpaceSearch<'a> {
     search: &'a Search,
     space: &'a Space,
-    /// Prepared tables of the period, for kernels that have a use for them.
+    /// The prepared tables of the period. Empty if keys are not padded candidates tried on blocks.
     tables: Vec<(Range<usize>, Inner)>,
     beside: Beside,
 }
 
-/// What searches beside the CPU.
+/// Helpers of the CPU.
 enum Beside {
     Nothing,
     /// Devices that try keys.
     Tries(Vec<OnDevice>),
-    /// Devices that derive keys, which the CPU tries.
+    /// Devices that derive keys, which the CPU then tries.
     Derives(Vec<Deriving>),
 }
 
 impl<'a> SpaceSearch<'a> {
-    /// Prepares to search a space.
+    /// Prepares the search of a space.
     ///
     /// # Errors
-    /// [`Error::BadCandidate`] if its candidates are no keys.
+    /// [`Error::BadCandidate`] if its candidates have the wrong length for a key.
     pub fn new(search: &'a Search, space: &'a Space) -> Result<Self, Error> {
         let mut prepared = Self { search, space, tables: Vec::new(), beside: Beside::Nothing };
         if let Some(key_bytes) = search.key_bytes() {
@@ -73,12 +74,13 @@ impl<'a> SpaceSearch<'a> {
         Ok(prepared)
     }
 
-    /// Prepares to search a space by devices, as far as they go: what is no whole period of a device's, and all that is left
-    /// when they fail, is the CPU's. Where there is more than one thread, the others search beside the devices. Keys that are derived of
-    /// candidates are derived by the devices.
+    /// Prepares the search of a space with devices. Devices that try keys take whole periods; if there is
+    /// more than one thread, the others search at the same time. If keys are derived from candidates, the
+    /// devices derive them. The CPU searches the candidates outside whole periods, and everything that failed
+    /// devices leave.
     ///
     /// # Errors
-    /// As [`SpaceSearch::new`]; [`Error::Device`] if one has no use for the search, or fails.
+    /// As [`SpaceSearch::new`]; [`Error::Device`] if a device cannot run the search, or fails.
     pub fn on(search: &'a Search, space: &'a Space, devices: &[&dyn Device]) -> Result<Self, Error> {
         let mut prepared = Self::new(search, space)?;
         if devices.is_empty() {
@@ -105,7 +107,7 @@ impl<'a> SpaceSearch<'a> {
 }
 
 impl SpaceSearch<'_> {
-    /// What tries the keys.
+    /// The names of the kernels and devices that search.
     pub fn kernel(&self) -> String {
         let usage = if self.tables.is_empty() { Use::Once } else { Use::Often };
         let on_cpu = self.search.kernel(usage);
@@ -118,7 +120,7 @@ impl SpaceSearch<'_> {
         }
     }
 
-    /// Why devices failed, once, of those that did since it was last asked.
+    /// The reasons of the devices that failed since the last call.
     pub fn failures(&self) -> Vec<String> {
         match &self.beside {
             Beside::Nothing => Vec::new(),
@@ -127,17 +129,19 @@ impl SpaceSearch<'_> {
         }
     }
 
-    /// The next number from this one on at which a shard is best ended.
+    /// The smallest number, not below this one, at which a shard should end: a multiple of the devices'
+    /// period.
     pub fn whole(&self, number: &BigUint) -> BigUint {
         let period = if let Beside::Tries(_) = &self.beside { self.space.wide().1 } else { 1 };
         (number + (period - 1)) / period * period
     }
 
-    /// Searches the candidates with these numbers. Gives whether it was not stopped.
+    /// Searches the candidates with these numbers. Returns whether the shard is complete; false if the search
+    /// was stopped.
     ///
     /// # Errors
-    /// [`Error::Canary`] if the kernel does not find the key planted; [`Error::Incomplete`] if not every candidate
-    /// was tried; [`Error::LargeShard`] for one of 2⁶⁴ candidates or more.
+    /// [`Error::Canary`] if the kernel does not find the planted key; [`Error::Incomplete`] if some
+    /// candidates were not tried; [`Error::LargeShard`] for a shard of 2⁶⁴ candidates or more.
     pub fn shard(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<bool, Error> {
         let count = if range.is_empty() { BigUint::ZERO } else { &range.end - &range.start };
         let count = u64::try_from(count).map_err(|_| Error::LargeShard)?;
@@ -158,7 +162,7 @@ impl SpaceSearch<'_> {
         if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
     }
 
-    /// Whole periods of the devices by these and the threads beside them, and the rest.
+    /// Searches whole periods on the devices and the threads, and then the rest on the CPU.
     fn by_devices(
         &self,
         blocks: &BlockSearch,
@@ -181,11 +185,11 @@ impl SpaceSearch<'_> {
         let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
         pool::ready();
         let by_device = &by_device;
-        // One thread of the pool waits for a device, and as many besides as there are more devices.
+        // One thread of the pool waits for the first device. Each further device has a new thread.
         thread::scope(|scope| {
             let (one, others) = devices.split_first().unzip();
             let others = others.unwrap_or_default().iter();
-            // One for which no thread can be had takes no part.
+            // A device whose thread cannot be started takes no part.
             let begun = |device| thread::Builder::new().spawn_scoped(scope, move || by_device(device)).ok();
             let others: Vec<_> = others.filter_map(begun).collect();
             let (first, beside) = rayon::join(|| one.map_or(Ok(()), by_device), beside);
@@ -193,7 +197,7 @@ impl SpaceSearch<'_> {
                 others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             [first, beside].into_iter().chain(others).collect::<Result<(), Error>>()
         })?;
-        // What devices took and did not do.
+        // The periods that failed devices gave back.
         let rest = left.into_rest().into_iter().map(|rest| rest.start * period..rest.end * period);
         for rest in [range.start.clone()..from, to..range.end.clone()].into_iter().chain(rest) {
             self.on_cpu(&rest, watch)?;
@@ -201,10 +205,10 @@ impl SpaceSearch<'_> {
         Ok(())
     }
 
-    /// Takes periods of the devices' away from them, as long as there are any.
+    /// Searches periods on the CPU while devices search others, until none is left.
     fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
         let threads = pool::threads();
-        // One thread alone feeds the device.
+        // A pool of one thread only feeds the device.
         while threads > 1 && !watch.is_stopped() {
             let most = (ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1);
             let Some(Range { start, end }) = left.last(most) else { break };
@@ -213,7 +217,7 @@ impl SpaceSearch<'_> {
         Ok(())
     }
 
-    /// By the CPU.
+    /// Searches on the CPU.
     fn on_cpu(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<(), Error> {
         if range.is_empty() || watch.is_stopped() {
             return Ok(());
@@ -232,7 +236,8 @@ impl SpaceSearch<'_> {
         }
     }
 
-    /// By whole periods, and parts of the first and the last. Never inlined: what it leaves on the stack is wiped after it.
+    /// Searches whole periods, and the parts of the first and the last. Never inlined: the caller wipes the
+    /// stack that it used.
     #[inline(never)]
     fn by_tables(
         &self,
@@ -267,7 +272,7 @@ impl SpaceSearch<'_> {
         if to > 0 { self.within_period(blocks, &last, 0..to, watch) } else { Ok(()) }
     }
 
-    /// Searches whole periods, on this thread. Never inlined, for the same reason.
+    /// Searches whole periods on this thread. Never inlined: the caller wipes the stack that it used.
     #[inline(never)]
     fn periods(
         &self,
@@ -294,7 +299,7 @@ impl SpaceSearch<'_> {
         Ok(())
     }
 
-    /// Searches a part of one period, where no table fits.
+    /// Searches a part of one period. The prepared tables cover whole periods, so this prepares other tables.
     fn within_period(
         &self,
         blocks: &BlockSearch,
@@ -317,7 +322,7 @@ impl SpaceSearch<'_> {
         Ok(())
     }
 
-    /// Plants a key in one of these periods, and looks for it in a part of the shard.
+    /// Plants a key in one of these periods, and searches for it in a part of the shard.
     fn prove_within(
         &self,
         blocks: &BlockSearch,
@@ -341,7 +346,7 @@ impl SpaceSearch<'_> {
         Ok(blocks.prepare(&self.padded(&self.space.inner(range), blocks)?, usage))
     }
 
-    /// Keys of halves of candidates, by padding each.
+    /// Pads halves of candidates to halves of keys.
     fn padded(&self, halves: &[u8], blocks: &BlockSearch) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (len, key_bytes) = (self.space.len_bytes(), blocks.cipher().key_bytes());
         let mut keys = Zeroizing::new(vec![0; halves.len() / len * key_bytes]);
@@ -375,7 +380,7 @@ impl SpaceSearch<'_> {
         Ok(key)
     }
 
-    /// Outer keys of some periods whose digits begin at `split`.
+    /// The outer keys of some periods whose digits begin at index `split`.
     pub(super) fn outer_of(
         &self,
         blocks: &BlockSearch,
@@ -387,13 +392,13 @@ impl SpaceSearch<'_> {
     }
 }
 
-/// Ranges of at most a table.
+/// Splits a range into pieces of at most one table.
 fn pieces(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
     let end = range.end;
     range.clone().step_by(TABLE_KEYS).map(move |from| from..end.min(from + TABLE_KEYS))
 }
 
-/// The lowest bits of a number.
+/// The low 64 bits of a number.
 pub(super) fn low(number: &BigUint) -> u64 {
     number.iter_u64_digits().next().unwrap_or(0)
 }

@@ -1,13 +1,15 @@
-//! Spaces of candidates that are counted and not stored: masks, and every key there is.
+//! Spaces of candidates that are numbered and not stored: masks, and the set of all keys of a length.
 //!
-//! A candidate is a sum of *digits* that share no bit, one value of each: a fixed part, and for every place that varies
-//! the bytes that may stand there. The candidate with number n has the digits of n in mixed radix, the last place varying
-//! fastest. Numbers are exact: a space may have 2²⁵⁶ candidates and more.
+//! A candidate is the OR of a fixed part and one value for each *digit*; digits share no bit. Candidate `n`
+//! has the digits of `n` in mixed radix, and the last digit varies fastest. Numbers have no size limit, so a
+//! space may have 2²⁵⁶ candidates and more.
 //!
-//! Layout: a digit is a place and the values that are added there. A place at which any byte may stand is two
-//! digits, its halves, in which case numbers mean the same and the split below can be made in finer steps.
-//! Holds: the last digits make a *period*; every run of candidates is whole periods and parts of two, so it is a sum of
-//! outer keys and keys of one table.
+//! Layout: a digit is a byte index and a list of values. A place that allows every byte is stored as two
+//! digits, its nibbles. This does not change the numbers, and it permits finer splits.
+//!
+//! The last digits form a *period*. A candidate is the XOR of an outer key, from the digits before the
+//! period, and an inner key from a table of the whole period. A run of candidates consists of whole periods
+//! and parts of two.
 
 use std::ops::Range;
 
@@ -16,18 +18,19 @@ use zeroize::Zeroizing;
 
 use super::Error;
 
-/// A period has at least so many candidates, if the space has.
+/// The least candidates of a period, if the space has enough.
 const PERIOD_MIN: usize = 512;
 
-/// The period of a device: so many candidates that rows of outer keys are rare, and 100 times as many fit its memory.
+/// The least candidates of a device's period. At this size, rows of outer keys are few, and 100 times as many
+/// keys fit the memory of a device.
 const WIDE_PERIOD_MIN: usize = 1 << 15;
 
-/// A place that varies.
+/// A digit that varies.
 #[derive(Clone, Debug)]
 pub(super) struct Digit {
-    /// Which byte of a candidate it is in.
+    /// The byte of the candidate that holds it.
     pub(super) byte: usize,
-    /// What may stand there.
+    /// The values of the digit.
     pub(super) values: Vec<u8>,
 }
 
@@ -39,16 +42,16 @@ pub struct Space {
 }
 
 impl Space {
-    /// Every string of so many bytes. Numbers are the strings read as big-endian integers.
+    /// All strings of this length. A string's number is the string read as a big-endian integer.
     pub fn every(len_bytes: usize) -> Self {
         let any: Vec<u8> = (0..=u8::MAX).collect();
         Self::of_bytes(&vec![any; len_bytes]).unwrap_or_else(|_| unreachable!("no place is empty"))
     }
 
-    /// Strings with one of the bytes listed at each place.
+    /// Strings with one of the listed bytes at each place.
     ///
     /// # Errors
-    /// [`Error::EmptyPlace`] if there is none for some place.
+    /// [`Error::EmptyPlace`] if a place has no value.
     pub fn of_bytes(places: &[Vec<u8>]) -> Result<Self, Error> {
         let mut space = Self { fixed: Zeroizing::new(vec![0; places.len()]), digits: Vec::new() };
         for (byte, values) in places.iter().enumerate() {
@@ -62,10 +65,10 @@ impl Space {
         Ok(space)
     }
 
-    /// Strings with one of the hex digits listed, by their values, at each half of a byte.
+    /// Strings with one of the listed hex digits, given by value, at each nibble.
     ///
     /// # Errors
-    /// [`Error::EmptyPlace`] if there is none for some place; [`Error::OddDigits`] if a half is missing.
+    /// [`Error::EmptyPlace`] if a place has no value; [`Error::OddDigits`] if the number of places is odd.
     pub fn of_halves(places: &[Vec<u8>]) -> Result<Self, Error> {
         if !places.len().is_multiple_of(2) {
             return Err(Error::OddDigits { digits: places.len() });
@@ -78,7 +81,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Adds a place, after those before it. What is listed twice counts once.
+    /// Appends a place. Repeated values count once.
     fn add(&mut self, byte: usize, values: &[u8]) -> Result<(), Error> {
         let mut once: Vec<u8> = Vec::new();
         for &value in values {
@@ -99,17 +102,17 @@ impl Space {
         self.fixed.len()
     }
 
-    /// How many candidates there are.
+    /// The number of candidates.
     pub fn size(&self) -> BigUint {
         self.digits.iter().map(|digit| BigUint::from(digit.values.len())).product()
     }
 
-    /// What varies, the last fastest.
+    /// The digits that vary; the last varies fastest.
     pub(super) fn digits(&self) -> &[Digit] {
         &self.digits
     }
 
-    /// How many of the last digits make the period.
+    /// The number of digits in the period.
     fn inner_digits(&self) -> usize {
         let mut period = 1;
         let reaches = |digit: &Digit| {
@@ -119,13 +122,13 @@ impl Space {
         self.digits.iter().rev().position(reaches).map_or(self.digits.len(), |place| place + 1)
     }
 
-    /// Where the digits of the period begin.
+    /// The index of the first digit of the period.
     fn split(&self) -> usize {
         self.digits.len() - self.inner_digits()
     }
 
-    /// Where the digits of a longer period begin, for devices, and how many candidates it has: no byte is varied both
-    /// before and in it.
+    /// The index of the first digit of the longer period for devices, and its number of candidates. No byte
+    /// is varied both before and within this period.
     pub(super) fn wide(&self) -> (usize, usize) {
         let (mut split, mut period) = (self.digits.len(), 1);
         let cuts_byte = |split: usize| {
@@ -138,35 +141,36 @@ impl Space {
         (split, period)
     }
 
-    /// How many candidates make a period: some hundreds to some ten thousands, less only if the space has less.
+    /// The number of candidates in a period: from some hundreds to some ten thousands, or all of a smaller
+    /// space.
     pub fn period(&self) -> usize {
         self.digits[self.split()..].iter().map(|digit| digit.values.len()).product()
     }
 
-    /// The inner halves of candidates, one after the other: of those with these numbers within a period.
+    /// The inner halves of the candidates with these numbers within a period, back to back.
     pub fn inner(&self, numbers: Range<usize>) -> Zeroizing<Vec<u8>> {
         self.inner_of(self.split(), numbers)
     }
 
-    /// The same of a period whose digits begin elsewhere.
+    /// The same for a period that begins at digit `split`.
     pub(super) fn inner_of(&self, split: usize, numbers: Range<usize>) -> Zeroizing<Vec<u8>> {
         let (fixed, _) = self.fixed_of(split);
         self.halves(&self.digits[split..], &fixed, &BigUint::from(numbers.start), numbers.len())
     }
 
-    /// The outer halves of the candidates in `count` periods, one after the other: a half for each period, from the
-    /// one with this number on.
+    /// The outer halves of the candidates in `count` periods, back to back: one half per period, from number
+    /// `period` on.
     pub fn outer(&self, period: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
         self.outer_of(self.split(), period, count)
     }
 
-    /// The same of periods whose digits begin elsewhere.
+    /// The same for periods that begin at digit `split`.
     pub(super) fn outer_of(&self, split: usize, period: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
         let (_, fixed) = self.fixed_of(split);
         self.halves(&self.digits[..split], &fixed, period, count)
     }
 
-    /// What is fixed, in inner and in outer halves: a byte goes where its varied bits are.
+    /// Splits the fixed part into an inner and an outer half. Each byte goes to the half that varies it.
     fn fixed_of(&self, split: usize) -> (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>) {
         let (mut inner, mut outer) = (Zeroizing::new(vec![0; self.len_bytes()]), self.fixed.clone());
         for byte in self.digits[split..].iter().map(|digit| digit.byte) {
@@ -178,12 +182,12 @@ impl Space {
         (inner, outer)
     }
 
-    /// Whole candidates, one after the other, from this number on.
+    /// `count` candidates from `number` on, back to back.
     pub fn candidates(&self, number: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
         self.halves(&self.digits, &self.fixed, number, count)
     }
 
-    /// Sums of a fixed part and the values of some digits, counting up from a number.
+    /// The fixed part with the values of some digits, counting up from `first`.
     fn halves(&self, digits: &[Digit], fixed: &[u8], first: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
         let mut counter = vec![0; digits.len()];
         let mut rest = first.clone();
@@ -205,7 +209,7 @@ impl Space {
     }
 }
 
-/// Counts on by one, the last digit fastest; from the last number to the first.
+/// Increments the counter; the last digit varies fastest. After the last number it wraps to the first.
 fn step(counter: &mut [usize], digits: &[Digit]) {
     for (place, digit) in counter.iter_mut().zip(digits).rev() {
         *place += 1;

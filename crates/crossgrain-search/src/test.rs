@@ -1,5 +1,6 @@
-//! Tests of keys that a block pair cannot express: two keys at once, tags, files with passphrases, texts that only look
-//! right. Each key is set up and tried by itself, through the modes that everything else is encrypted by or the reference.
+//! Tests for conditions that a block pair cannot express: two keys at once, tags, files with passphrases, and
+//! plaintext that is known only by its look. Each key is tried separately, through the public modes or the
+//! reference.
 
 use std::io::Read;
 
@@ -13,79 +14,80 @@ use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
 use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 
-/// A sector of a disk, by the two keys of XTS, one after the other.
+/// A disk sector under XTS. The key is the concatenation of the two XTS keys.
 #[derive(Clone, Debug)]
 pub struct XtsSector {
     /// The cipher of both keys.
     pub cipher: Cipher,
     /// The number of the sector.
     pub sector: u128,
-    /// Its plaintext as far as known, from its first byte on.
+    /// The plaintext as far as it is known, from the first byte on.
     pub plaintext: Vec<u8>,
-    /// The bits of that which are known.
+    /// The known bits of the plaintext.
     pub mask: Vec<u8>,
-    /// All its ciphertext.
+    /// The whole ciphertext.
     pub ciphertext: Vec<u8>,
 }
 
-/// A message with its tag.
+/// A message and its tag.
 #[derive(Clone, Debug)]
 pub struct Tagged {
     /// The cipher.
     pub cipher: Cipher,
-    /// The mode, one with a tag.
+    /// The mode, which must be authenticated.
     pub mode: Mode,
     /// The nonce.
     pub nonce: Vec<u8>,
-    /// The strings of associated data: one at most, or a list for a mode that takes one.
+    /// The associated data: at most one string, or a list for a mode that takes one.
     pub aads: Vec<Vec<u8>>,
-    /// The ciphertext, whole.
+    /// The whole ciphertext.
     pub ciphertext: Vec<u8>,
     /// The tag.
     pub tag: Vec<u8>,
-    /// How it is to be run.
+    /// Options of the mode.
     pub options: Options,
 }
 
-/// An encrypted file, by its beginning: candidates are passphrases, or keys where it was encrypted by a key.
+/// The beginning of an encrypted file. Candidates are passphrases, or keys if the file was encrypted with a
+/// key.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Its header.
     pub header: Header,
-    /// What comes after that: salt and commitment.
+    /// The bytes after the header: salt and commitment.
     pub prefix: [u8; PREFIX_BYTES],
-    /// What deriving a key may cost.
+    /// The most that deriving a key may cost.
     pub limits: Limits,
-    /// How it is to be run.
+    /// Options of the mode.
     pub options: Options,
 }
 
-/// What a plaintext may look like.
+/// Conditions on a plaintext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Printable ASCII, tabs and line ends, all of it.
+    /// Every byte is printable ASCII, a tab or a line end.
     Printable,
-    /// It begins with one of these.
+    /// It begins with one of these strings.
     Magic(Vec<Vec<u8>>),
 }
 
-/// Ciphertext of which it is known only what its plaintext looks like.
+/// Ciphertext of which only the look of the plaintext is known.
 #[derive(Clone, Debug)]
 pub struct Plausible {
     /// The cipher.
     pub cipher: Cipher,
-    /// The mode, and its initial value.
+    /// The mode and its initial value.
     pub mode: BlockMode,
-    /// The ciphertext, from its beginning on.
+    /// The ciphertext, from its first byte on.
     pub ciphertext: Vec<u8>,
-    /// What the plaintext looks like.
+    /// The condition on the plaintext.
     pub look: Look,
-    /// How it is to be run.
+    /// Options of the mode.
     pub options: Options,
 }
 
 impl XtsSector {
-    /// By the reference: it does not refuse equal keys, which data at hand may have been encrypted by.
+    /// Uses the reference because it accepts equal keys, under which existing data may have been encrypted.
     fn run(&self, direction: Direction, keys: &[u8], sector: &mut [u8]) -> Result<(), Error> {
         let (data_key, tweak_key) = keys.split_at(self.cipher.key_bytes().min(keys.len()));
         let [data_key, tweak_key] = [data_key, tweak_key].map(|key| Key::new(self.cipher, key));
@@ -97,7 +99,8 @@ impl XtsSector {
         Ok(())
     }
 
-    /// As much of a sector as tells what its known beginning is: all where ciphertext was stolen from there.
+    /// The ciphertext that determines the known beginning: whole blocks, or the whole sector if ciphertext
+    /// stealing reaches them.
     fn needed(&self) -> &[u8] {
         let needed_bytes = self.plaintext.len().next_multiple_of(BLOCK_BYTES);
         let is_apart = needed_bytes + 2 * BLOCK_BYTES <= self.ciphertext.len();
@@ -175,11 +178,10 @@ impl Test for Tagged {
 }
 
 impl File {
-    /// Reads the beginning of an encrypted file, to be run with these options; deriving a key may cost what it
-    /// may by default.
+    /// Reads the beginning of an encrypted file. The cost of deriving a key is limited to the default.
     ///
     /// # Errors
-    /// As [`Header::read`]; [`container::Error::TruncatedHeader`] if salt and commitment are not whole.
+    /// [`Header::read`]'s errors; [`container::Error::TruncatedHeader`] if salt or commitment is incomplete.
     pub fn read(input: &mut impl Read, options: Options) -> Result<Self, container::Error> {
         let (header, prefix) = (Header::read(input)?, container::prefix(input)?);
         Ok(Self { header, prefix, limits: Limits::default(), options })
@@ -231,7 +233,7 @@ impl Plausible {
     }
 }
 
-/// What files of common kinds begin with, as their specifications have it.
+/// The first bytes of common file formats, from their specifications.
 const MAGICS: [&[u8]; 12] = [
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -248,7 +250,7 @@ const MAGICS: [&[u8]; 12] = [
 ];
 
 impl Look {
-    /// It begins as files of common kinds do: pictures, documents, archives, programs, databases.
+    /// The plaintext begins like a common file format: a picture, document, archive, program or database.
     pub fn file() -> Self {
         Self::Magic(MAGICS.map(<[u8]>::to_vec).to_vec())
     }

@@ -1,10 +1,11 @@
-//! Word lists: candidates read from a stream, in chunks that end where lines end.
+//! Word lists: candidates read from a stream, in chunks that end where a line or record ends.
 //!
-//! Words are numbered from 0 on, and none is passed over in silence: a line that is no candidate keeps its number and is
-//! counted as refused. A line ends in LF or CR LF or with the list; NUL and every other byte are part of the word.
+//! Words are numbered from 0. A line that gives no candidate keeps its number and is counted as refused, so
+//! no word is skipped silently. A line ends in LF, in CR LF or at the end of the list. Every other byte, also
+//! NUL, is part of the word.
 //!
-//! Layout: a chunk is the bytes of some lines as they were read. Whoever works on it takes it apart, so that
-//! this too is done by all threads.
+//! Layout: a chunk holds the bytes of some lines as they were read. The thread that works on a chunk splits
+//! it into words, so splitting runs in parallel.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -14,39 +15,39 @@ use zeroize::Zeroizing;
 
 use super::hex::decode;
 
-/// A longer line is no word: 1 MiB.
+/// The most bytes of a word: 1 MiB. Longer lines are refused.
 pub const WORD_BYTES_MAX: usize = 1 << 20;
 
-/// So many bytes show that a line is longer, even if the last of them is taken for a part of its end.
+/// This many bytes prove that a line is too long, even if the last one is a CR that belongs to the line end.
 const TOO_LONG_BYTES: usize = WORD_BYTES_MAX + 2;
 
-/// How words stand in a list.
+/// The format of a word list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One a line.
+    /// One word per line.
     Lines,
-    /// One a line, in hex.
+    /// One word per line, in hex.
     Hex,
-    /// One after the other without anything between them.
+    /// Words of a fixed length without separators.
     Records {
         /// The length of each, in bytes; not 0.
         len_bytes: usize,
     },
 }
 
-/// A list that is being read.
+/// A reader of a word list.
 pub struct Words<R> {
     input: R,
     form: Form,
     chunk_bytes: usize,
-    /// What was read and is part of no chunk yet.
+    /// Bytes that were read and belong to no chunk yet.
     rest: Zeroizing<Vec<u8>>,
     next: u64,
     is_at_end: bool,
     is_cut: bool,
 }
 
-/// Some words of a list. Wiped when dropped.
+/// Some consecutive words of a list. Overwritten when dropped.
 pub struct Chunk {
     form: Form,
     first: u64,
@@ -54,29 +55,29 @@ pub struct Chunk {
     bytes: Vec<u8>,
 }
 
-/// The words of a chunk that were not taken yet.
+/// An iterator over the words of a chunk.
 pub struct InChunk<'a> {
     form: Form,
     rest: &'a [u8],
 }
 
-/// Why a line is no candidate.
+/// The reason why a word gives no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has more bytes than a key or a word may have.
+    /// It has more bytes than the key or [`WORD_BYTES_MAX`] allows.
     TooLong,
-    /// It has less bytes than a key.
+    /// It has fewer bytes than the key.
     TooShort,
-    /// It is not made of pairs of hex digits.
+    /// It does not consist of pairs of hex digits.
     NotHex,
 }
 
-/// How many words were refused, by why, and which was the first.
+/// The number of refused words and the first of them, for each reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused([Option<(u64, u64)>; Refusal::ALL.len()]);
 
 impl<R: Read> Words<R> {
-    /// Reads a list by some `chunk_bytes` at a time.
+    /// A reader that reads about `chunk_bytes` at a time.
     pub fn new(input: R, form: Form, chunk_bytes: usize) -> Self {
         let chunk_bytes = chunk_bytes.max(1);
         Self {
@@ -90,7 +91,7 @@ impl<R: Read> Words<R> {
         }
     }
 
-    /// From now on by so many bytes at a time.
+    /// Changes the number of bytes read at a time.
     pub fn set_chunk_bytes(&mut self, chunk_bytes: usize) {
         self.chunk_bytes = chunk_bytes.max(1);
     }
@@ -100,12 +101,12 @@ impl<R: Read> Words<R> {
         self.next
     }
 
-    /// Whether the list ended within a line or record. It is one of the words all the same.
+    /// Whether the list ended within a line or record. The incomplete word counts as a word.
     pub const fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// The next words; none at the end.
+    /// The next words; `None` at the end.
     ///
     /// # Errors
     /// If the list cannot be read.
@@ -127,7 +128,8 @@ impl<R: Read> Words<R> {
                 break end;
             }
         };
-        // As much as will be read, so that no part of a word is left behind where a vector grew.
+        // Reserves enough for the next read, so that the vector does not reallocate and leave part of a word
+        // in freed memory.
         let mut later = Vec::with_capacity(self.rest.len() - end + self.chunk_bytes);
         later.extend_from_slice(&self.rest[end..]);
         let bytes = std::mem::take(&mut *std::mem::replace(&mut self.rest, Zeroizing::new(later)));
@@ -138,7 +140,7 @@ impl<R: Read> Words<R> {
         Ok(Some(chunk).filter(|chunk| chunk.count > 0))
     }
 
-    /// Reads a chunk's length, less only at the end.
+    /// Reads `chunk_bytes`; fewer only at the end of the list.
     fn read(&mut self) -> io::Result<()> {
         let from = self.rest.len();
         let mut full = from;
@@ -163,7 +165,7 @@ impl<R: Read> Words<R> {
         Ok(())
     }
 
-    /// Where the last whole word ends, of which something was read `from` here on.
+    /// The end of the last whole word, if a word ends in the bytes after `from`.
     fn end(&self, from: usize) -> Option<usize> {
         match self.form {
             Form::Lines | Form::Hex => memrchr(b'\n', &self.rest[from..]).map(|place| from + place + 1),
@@ -173,7 +175,8 @@ impl<R: Read> Words<R> {
         }
     }
 
-    /// Of a line that is too long keeps no more than shows that it is, and its end: whether that was found.
+    /// Shortens a line that is too long to the bytes that prove it, followed by its end. Returns whether the
+    /// end was found.
     fn shorten(&mut self) -> io::Result<bool> {
         while self.rest.len() > TOO_LONG_BYTES && !self.is_at_end {
             self.rest.truncate(TOO_LONG_BYTES);
@@ -186,7 +189,7 @@ impl<R: Read> Words<R> {
         Ok(false)
     }
 
-    /// How many words there are, of which none was read yet: reads them all.
+    /// Reads the list to its end and returns the number of words. No word may have been read before.
     ///
     /// # Errors
     /// If the list cannot be read.
@@ -195,7 +198,7 @@ impl<R: Read> Words<R> {
         Ok(self.next)
     }
 
-    /// How many words these bytes are.
+    /// The number of words in these bytes.
     fn words_in(&self, bytes: &[u8]) -> u64 {
         match self.form {
             Form::Lines | Form::Hex => {
@@ -209,7 +212,8 @@ impl<R: Read> Words<R> {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // All the memory at once: `Zeroizing` would write it byte by byte, which takes longer than to try the keys in it.
+        // Overwrite all memory at once: `Zeroizing` would write byte by byte, which takes longer than trying
+        // the keys in it.
         self.bytes.clear();
         self.bytes.resize(self.bytes.capacity(), 0);
         zeroize::optimization_barrier(&self.bytes[..]);
@@ -222,22 +226,22 @@ impl Chunk {
         self.first
     }
 
-    /// How many words it has.
+    /// The number of words.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// How long it is.
+    /// The number of bytes.
     pub(super) const fn len_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Its words as they stand there, without line ends.
+    /// The words without line ends, not yet decoded.
     pub fn words(&self) -> InChunk<'_> {
         InChunk { form: self.form, rest: &self.bytes }
     }
 
-    /// The bytes that a word stands for: itself, or what its hex digits say, which `scratch` then holds.
+    /// The bytes of a word. A word in hex is decoded into `scratch`.
     pub(super) fn read<'a>(&self, word: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Refusal> {
         match self.form {
             _ if word.len() > WORD_BYTES_MAX => Err(Refusal::TooLong),
@@ -255,8 +259,8 @@ impl Chunk {
 }
 
 impl InChunk<'_> {
-    /// Takes words as long as they are keys of so many bytes that stand one like the other, `most` of them, and appends the keys
-    /// to `keys`. How many there are; what is no such key is left to be the next word.
+    /// Takes up to `most` words and appends them to `keys`, as long as all are keys of `key_bytes` in the
+    /// same format. Returns the number of keys. The first word that does not fit stays as the next word.
     pub(super) fn take_keys(&mut self, key_bytes: usize, most: usize, keys: &mut Vec<u8>) -> usize {
         let from = keys.len();
         let taken_bytes = match self.form {
@@ -316,10 +320,10 @@ impl<'a> Iterator for InChunk<'a> {
 }
 
 impl Refusal {
-    /// Every reason, in the order in which they are told.
+    /// All reasons, in the order in which they are reported.
     pub const ALL: [Self; 3] = [Self::TooLong, Self::TooShort, Self::NotHex];
 
-    /// What is wrong with such a word.
+    /// The reason as text.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::TooLong => "too long",
@@ -330,12 +334,12 @@ impl Refusal {
 }
 
 impl Refused {
-    /// Counts a word, by its number.
+    /// Counts one refused word, by its number.
     pub(super) fn count(&mut self, refusal: Refusal, number: u64) {
         self.add(refusal, 1, number);
     }
 
-    /// Counts what somebody else counted.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
         for (refusal, counted) in Refusal::ALL.into_iter().zip(other.0) {
             if let Some((count, first)) = counted {
@@ -349,7 +353,7 @@ impl Refused {
         self.0[refusal as usize] = Some((old + count, old_first.min(first)));
     }
 
-    /// What was refused: why, how many, and the number of the first.
+    /// The refused words: the reason, their count, and the number of the first.
     pub fn iter(&self) -> impl Iterator<Item = (Refusal, u64, u64)> {
         let counted = Refusal::ALL.into_iter().zip(self.0);
         counted.filter_map(|(refusal, counted)| counted.map(|(count, first)| (refusal, count, first)))

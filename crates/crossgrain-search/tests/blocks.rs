@@ -1,4 +1,4 @@
-//! Key search: the planted key is found wherever it stands, and nothing else.
+//! Key search on blocks: the planted key is found at every place, and no other key is.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 #[path = "../../crossgrain/tests/common/basics.rs"]
@@ -13,7 +13,7 @@ use crossgrain::plan::{Costs, Use};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{BlockSearch, Pair};
 
-/// The pair of a key: whatever block, and what the cipher makes of it.
+/// The pair of a key for a fixed input block.
 fn pair_of(key: &Key, direction: Direction) -> Pair {
     Pair::whole(direction, *b"a block of input", [0; 16]).planted(key)
 }

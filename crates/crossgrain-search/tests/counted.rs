@@ -1,4 +1,5 @@
-//! Candidates as a device makes them, here on lanes of the CPU's: those of the space, each by its number.
+//! Candidates generated as a device does it, here on CPU lanes: each equals the candidate of the space with
+//! the same number.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ fn derivations() -> [Derivation; 2] {
     [Kdf::Sha256, pbkdf2].map(|kdf| Derivation::new(&kdf, 16).unwrap())
 }
 
-/// Compares the blocks of so many candidates from a number on, as far as there are any.
+/// Compares the blocks of `count` candidates from number `first` on, or fewer at the end of the space.
 fn compare(space: &Space, first: &BigUint, count: usize) {
     let left = space.size() - first;
     let count = usize::try_from(&left).map_or(count, |left| count.min(left));
@@ -27,7 +28,7 @@ fn compare(space: &Space, first: &BigUint, count: usize) {
     }
 }
 
-/// A list of bytes in any order, of any length.
+/// A list of bytes in any order and of any length.
 fn list() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         vec(any::<u8>(), 1..5),
@@ -37,7 +38,7 @@ fn list() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A space, and how many candidates have other values of the last digits alone, so many that a device counts with these.
+/// A space, and the number of candidates after which the digits that a device counts repeat.
 fn space() -> impl Strategy<Value = (Space, BigUint)> {
     let of_bytes = |places: Vec<Vec<u8>>| {
         let radices = |list: &Vec<u8>| {
@@ -72,14 +73,14 @@ proptest! {
         let first = at.iter().fold(BigUint::ZERO, |number, part| (number << 64) + *part) % space.size();
         compare(&space, &first, count);
         compare(&space, &BigUint::ZERO, count);
-        // The last there are, and where all digits that a device counts with begin anew.
+        // The last candidates, and those where the digits that a device counts wrap to zero.
         compare(&space, &(space.size() - space.size().min(BigUint::from(count))), count);
         let anew = &first / &period * &period + &period;
         compare(&space, &(&anew - (&anew).min(&BigUint::from(count / 2))), count);
     }
 }
 
-/// As far as candidates are counted from one: periods of the last digits are hardly longer.
+/// The most candidates of one call. The periods of the last digits are hardly longer.
 #[test]
 fn as_many_are_counted_as_are_promised() {
     let places: Vec<Vec<u8>> =
@@ -89,7 +90,7 @@ fn as_many_are_counted_as_are_promised() {
     compare(&Space::every(32), &(BigUint::from(1_u8) << 200_u32), Counted::MOST);
 }
 
-/// Gaps have state, of which a device has room for some: lists whose every value is a gap are the worst.
+/// Each gap takes device memory, which is limited. The worst lists have a gap after every value.
 #[test]
 fn digits_that_vary_are_few() {
     let jumping: Vec<u8> = (0..=254).map(|at: u8| at.wrapping_mul(93)).collect();

@@ -1,11 +1,12 @@
-//! Keys derived on lanes: published vectors, and what the crates `sha2` and `pbkdf2` make of the same, in registers of every width.
+//! Keys derived on lanes: published vectors, and agreement with the crates `sha2` and `pbkdf2`, in registers
+//! of every width.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::Features;
 use crossgrain_search::{Derivation, Hash, Kdf};
 use proptest::prelude::*;
 
-/// From the widest registers that are there to none.
+/// Register widths, from the widest that the CPU has to 32 bits.
 fn widths() -> Vec<Features> {
     let all = Features::from_environment().unwrap();
     let mut widths = vec![all];
@@ -32,8 +33,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SHA-256: FIPS 180-4's example of one block, and of the short messages of NIST's validation programme (SHA256ShortMsg.rsp) those
-/// of 0 and 8 bits. FIPS 180-4's other example takes two blocks.
+/// SHA-256: the one-block example of FIPS 180-4, and the 0-bit and 8-bit messages of NIST's validation
+/// programme (SHA256ShortMsg.rsp). The other example of FIPS 180-4 takes two blocks.
 #[test]
 fn digests_are_those_of_published_vectors() {
     let messages = [
@@ -54,7 +55,7 @@ fn digests_are_those_of_published_vectors() {
     assert!(!derivation.pad(b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", &mut [0; 64]));
 }
 
-/// RFC 7914 §11; of the second the first part, which takes half as long.
+/// RFC 7914 §11. The second vector is checked only in its first part, which halves the time.
 #[test]
 fn pbkdf2_gives_published_keys() {
     let want = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\

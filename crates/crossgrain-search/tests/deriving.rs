@@ -1,5 +1,6 @@
-//! Words and candidates of a space whose keys a device derives, here one that is none: what the CPU finds is found, and counted
-//! once, whatever becomes of the device; and one that derives wrongly is found out.
+//! Words and candidates of a space whose keys a device derives. The device is simulated on the CPU. Every
+//! right key is found and every candidate counted once, even if the device fails. A device that derives wrong
+//! keys is detected.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::io::Cursor;
@@ -18,18 +19,18 @@ use crossgrain_search::{
 };
 use rayon::ThreadPoolBuilder;
 
-/// A device of the CPU's.
+/// A device simulated on the CPU.
 #[derive(Clone, Default)]
 struct Pretended {
-    /// Calls that it answers before it is lost.
+    /// The number of calls before the device is lost.
     answers: Option<usize>,
-    /// Whether it makes one key in three wrong.
+    /// Whether one key in three is wrong.
     is_faulty: bool,
-    /// Whether it counts wrongly: one candidate further.
+    /// Whether generated candidates are off by one.
     miscounts: bool,
-    /// Words that it was given.
+    /// The number of words it received.
     words: Arc<AtomicUsize>,
-    /// Those of them that it made itself.
+    /// The number of words it generated.
     counted: Arc<AtomicUsize>,
 }
 
@@ -95,7 +96,7 @@ fn by_word(kdf: &Kdf, word: &str) -> Search {
     Search::new(Known::Blocks(blocks), kdf.clone()).unwrap()
 }
 
-/// What is searched, and by how many threads.
+/// A word list, the part of it that is searched, and the number of threads.
 struct List<'a> {
     bytes: &'a [u8],
     form: Form,
@@ -104,7 +105,7 @@ struct List<'a> {
     threads: usize,
 }
 
-/// What is found, how many candidates were tried, and what was refused.
+/// The hits, the number of candidates tried, and the refused words.
 fn found(search: &Search, list: &List<'_>, devices: &[Deriving]) -> Result<(Vec<Hit>, u64, Refused), Error> {
     let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
     let on_hit = |hit| hits.lock().unwrap().push(hit);
@@ -127,7 +128,7 @@ fn numbers(hits: &[Hit]) -> Vec<BigUint> {
     hits.iter().map(|hit| hit.number.clone()).collect()
 }
 
-/// 700 words in hex, one in seven not, of which some are longer than a block.
+/// 700 words in hex. One line in seven is not hex, and some words are longer than a block.
 fn list_in_hex() -> String {
     let word = |at: usize| format!("word{at}") + &"x".repeat(if at % 11 == 3 { 60 } else { 0 });
     let hex = |text: String| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -195,7 +196,7 @@ fn one_thread_leaves_all_words_to_the_device() {
     assert_eq!(*hits[0].key, key_of(&pbkdf2(), "word899", 32));
 }
 
-/// Keys are known by a tag.
+/// The right key is recognised by a tag.
 #[test]
 fn derived_keys_go_to_a_slow_test() {
     let rules = [Rule::nothing()];
@@ -243,14 +244,14 @@ fn a_device_that_derives_wrongly_is_found_out() {
     assert!(caught.count() > 2, "a key in three is wrong");
 }
 
-/// Candidates that begin so: `word`, any byte, and a digit.
+/// Candidates that consist of `begin`, `word`, any byte, and a digit.
 fn space(begin: &str) -> Space {
     let hex: String = begin.bytes().map(|byte| format!("{byte:02x}")).collect();
     key_mask(format!("{hex}776f7264??3?").as_bytes()).unwrap()
 }
 
-/// The search for the key of a candidate, and those with these numbers searched by devices: what is found and how many were tried,
-/// and why devices failed.
+/// Searches for the key of candidate `sought` among the candidates in `range`, with devices. Returns the
+/// hits, the number of candidates tried, and the reasons of failed devices.
 fn found_in(
     (kdf, space, sought): (&Kdf, &Space, u32),
     devices: &[&dyn Device],
@@ -293,7 +294,7 @@ fn candidates_of_a_space_are_tried_once_whatever_fails() {
                 assert!(failures.is_empty() || answers.is_some());
                 let given = device.words.load(Ordering::Relaxed);
                 assert!(threads > 1 || given == answers.map_or(4056, |answers| 100 * answers));
-                // It makes candidates itself, unless no block begins with one.
+                // The device generates the candidates, unless a block does not begin with its candidate.
                 let counted = if begin.is_empty() { given } else { 0 };
                 let lost = if answers.is_some() { 100 } else { 0 };
                 assert!((counted..=counted + lost).contains(&device.counted.load(Ordering::Relaxed)));
@@ -305,7 +306,8 @@ fn candidates_of_a_space_are_tried_once_whatever_fails() {
     }
 }
 
-/// Keyspaces that are multiples of nothing, lists in any order, and a range where the digits that a device counts with begin anew.
+/// Keyspaces without round sizes, lists in any order, and a range in which the digits that a device counts
+/// wrap to zero.
 #[test]
 fn candidates_of_any_mask_are_tried_once_whatever_fails() {
     let mut sets = Sets::default();

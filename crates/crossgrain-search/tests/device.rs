@@ -1,5 +1,5 @@
-//! Searches by a device, here one that is none: keys are found wherever shards begin and end, a device that misses a key is
-//! found out, and what one leaves that fails is the CPU's.
+//! Searches with a device that is simulated on the CPU. Keys are found wherever shards begin and end. A
+//! device that misses a key is detected. The CPU takes over the work that a failed device leaves.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::ops::Range;
@@ -17,15 +17,15 @@ use crossgrain_search::{
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A device of the CPU's.
+/// A device simulated on the CPU.
 struct Pretended {
-    /// Calls that it answers before it is lost.
+    /// The number of calls before the device is lost.
     answers: Option<usize>,
-    /// Whether it passes over one key in eight.
+    /// Whether it skips one key in eight.
     is_faulty: bool,
-    /// Outer keys that it was given.
+    /// The number of outer keys it received.
     outers: Arc<AtomicUsize>,
-    /// Threads of a search: where there is but one, none searches beside it.
+    /// Threads of a search. With only one, the CPU does not search at the same time.
     threads: usize,
 }
 
@@ -77,7 +77,7 @@ impl Table for Pretense {
         let search = BlockSearch::new(self.cipher, &[Pair::from(*known)], &Options::default()).unwrap();
         search.search(outer, &search.prepare(&self.keys, Use::Often), found);
         found.retain(|(_, inner)| !self.is_faulty || inner % 8 != 5);
-        // One that may be right and is not.
+        // A wrong key, which a device may report.
         found.push((outers - 1, 7));
         Ok(())
     }
@@ -98,7 +98,7 @@ fn by_key_of(cipher: Cipher, key: &[u8], kdf: Kdf) -> Search {
     Search::new(Known::Blocks(blocks), kdf).unwrap()
 }
 
-/// The numbers found in a shard, whether all was tried, and what the device said last.
+/// The numbers found in a shard, and the last failure of the device.
 fn shard(
     search: &Search,
     space: &Space,
@@ -110,7 +110,7 @@ fn shard(
     Ok((found, failures.pop()))
 }
 
-/// The same by several devices, and what each said.
+/// The same with several devices, and the failure of each.
 fn shard_on(
     search: &Search,
     space: &Space,
@@ -135,17 +135,17 @@ fn threads(count: usize) -> ThreadPool {
 
 const SIZE: usize = 1 << 20;
 
-/// Its period on a device.
+/// The period of the test space on a device.
 const PERIOD: usize = 1 << 16;
 
-/// Sixteen periods on a device; digits that are lost stand in bytes with some that are not.
+/// Sixteen periods on a device. Some bytes contain both known and unknown digits.
 fn space() -> Space {
     key_mask(b"?0112233445566?7?899aabbccd?eef?").unwrap()
 }
 
 #[test]
 fn keys_are_found_wherever_a_shard_begins_and_ends() {
-    // Of the other the period is all, since it does not begin within a byte.
+    // In the other space, one period covers everything, because a period does not begin within a byte.
     let other = key_mask(b"00112233445566778899aabb??c???ff").unwrap();
     let places = [0, 1, PERIOD - 1, PERIOD, 5 * PERIOD + 77, SIZE - 1];
     for (space, places) in [(space(), &places[..]), (other, &[0, SIZE - 1])] {
@@ -174,7 +174,7 @@ fn every_cipher_and_padding_goes_to_a_device() {
     }
 }
 
-/// The first bytes of a plaintext are known, and some bits of all others.
+/// Every bit of the first bytes of a plaintext is known, and one bit of each other byte.
 #[test]
 fn what_is_known_in_part_of_a_plaintext_is_searched_by_decryption() {
     let space = space();
@@ -201,7 +201,7 @@ fn whole_periods_go_to_the_device_and_nothing_else() {
     let device = Pretended::default();
     let (found, _) = shard(&search, &space, &device, 0..SIZE).unwrap();
     let given = device.outers.load(Ordering::Relaxed);
-    // All of them, and one that a key was planted with.
+    // All outer keys, and one that contained the planted key.
     assert_eq!((found.len(), given), (0, SIZE / PERIOD + 1));
     let prepared = SpaceSearch::on(&search, &space, &[&device]).unwrap();
     for (number, end) in [(0, 0), (1, PERIOD), (PERIOD, PERIOD), (PERIOD + 1, 2 * PERIOD)] {
@@ -219,7 +219,7 @@ fn a_device_that_misses_keys_is_found_out() {
     let prepared = SpaceSearch::on(&search, &space, &[&faulty]).unwrap();
     let on_hit = |_| ();
     let watch = Watch::new(&on_hit);
-    // One place in eight is missed, so of some dozens of shards some are caught.
+    // The device misses one place in eight, so several dozen shards contain some that are caught.
     let shards = (0..64).map(|at| at % 16 * PERIOD..SIZE.min((at % 16 + at / 16 + 1) * PERIOD));
     let is_caught = |shard: &Range<usize>| match prepared.shard(&(big(shard.start)..big(shard.end)), &watch) {
         Ok(_) => false,
@@ -281,7 +281,7 @@ fn several_devices_share_a_space_whatever_fails() {
             let (found, failures) = shard_on(&search, &space, (&[one, other], count), 9..SIZE).unwrap();
             let want = if place >= 9 { vec![big(place)] } else { vec![] };
             assert_eq!(found, want, "{count} threads, {answers:?}");
-            // The one that is lost before it has tried anything is always found to be.
+            // A device that is lost before its first answer is always reported.
             let least = answers.iter().filter(|&&answers| answers == Some(0)).count();
             assert!(failures.len() >= least && failures.len() <= answers.iter().flatten().count());
         }

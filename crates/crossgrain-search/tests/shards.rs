@@ -1,5 +1,5 @@
-//! Searches by shards: the planted key is found at the first, the last and middle places, by every way there is, and a
-//! kernel that skips keys is found out.
+//! Searches by shards: the planted key is found at the first, the last and middle places, on every code path.
+//! A kernel that skips keys is detected.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 #[path = "../../crossgrain/tests/common/basics.rs"]
@@ -27,7 +27,7 @@ fn big(number: u128) -> BigUint {
     BigUint::from(number)
 }
 
-/// The pair of a key for some block.
+/// The pair of a key for a fixed input block.
 fn pair_of(cipher: Cipher, key: &[u8]) -> Pair {
     Pair::whole(Direction::Encrypt, *b"a block of input", [0; 16]).planted(&Key::new(cipher, key).unwrap())
 }
@@ -37,7 +37,7 @@ fn by_pair(cipher: Cipher, key: &[u8], kdf: Kdf) -> Search {
     Search::new(Known::Blocks(blocks), kdf).unwrap()
 }
 
-/// What is found among some candidates of a space, and how many are tried.
+/// The hits among some candidates of a space, and the number of candidates tried.
 fn found(search: &Search, space: &Space, range: Range<u128>) -> (Vec<Hit>, u64) {
     let hits = Mutex::new(Vec::new());
     let on_hit = |hit| hits.lock().unwrap().push(hit);
@@ -49,7 +49,7 @@ fn found(search: &Search, space: &Space, range: Range<u128>) -> (Vec<Hit>, u64) 
     (hits.into_inner().unwrap(), tried)
 }
 
-/// In order: threads find in any.
+/// The numbers of the hits in ascending order: threads report in any order.
 fn numbers(hits: &[Hit]) -> Vec<u128> {
     let mut numbers: Vec<_> = hits.iter().map(|hit| u128::try_from(&hit.number).unwrap()).collect();
     numbers.sort_unstable();
@@ -108,7 +108,7 @@ fn a_space_of_the_wrong_length_is_refused() {
     }
 }
 
-/// The reference with a fault: it passes over one inner key in eight.
+/// The reference with a fault: it skips one inner key in eight.
 struct Faulty(Cipher, Pair);
 
 impl SearchPart for Faulty {
@@ -166,7 +166,7 @@ fn a_faulty_kernel_is_found_out_by_the_key_planted() {
     assert!((2..30).contains(&caught), "{caught} of 64 shards, and one key in eight is passed over");
 }
 
-/// What is found in a word list, and what is refused.
+/// The hits in a word list, and the refused words.
 fn found_in_words(
     search: &Search,
     list: &[u8],
@@ -197,7 +197,7 @@ fn a_word_is_found_wherever_it_stands_in_a_list() {
             found_in_words(&search, list.as_bytes(), Form::Lines, &rules, 0..u128::MAX);
         assert_eq!((numbers(&hits), tried, refused), (vec![number], 18_000, Refused::default()));
         assert_eq!(hits[0].candidate.as_slice(), text.as_bytes());
-        // Parts of a list: with the word, and on either side of it.
+        // Parts of a list: the one with the word, and those on either side of it.
         for (range, count) in [(number..number + 1, 1), (0..number, 0), (number + 1..20_000, 0)] {
             let (hits, tried, _) =
                 found_in_words(&search, list.as_bytes(), Form::Lines, &rules, range.clone());
@@ -252,7 +252,7 @@ fn keys_in_hex_are_found_among_lines_of_all_kinds() {
 const IV: Block =
     [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
 
-/// Modes whose blocks are pairs under the key itself.
+/// Modes whose blocks give pairs under the key itself.
 fn block_modes() -> impl Iterator<Item = (Mode, BlockMode)> {
     Mode::ALL.into_iter().filter_map(|mode| Some((mode, BlockMode::new(mode, iv_of(mode)).ok()?)))
 }
@@ -261,7 +261,7 @@ fn iv_of(mode: Mode) -> &'static [u8] {
     if mode.entry().initial == Initial::Nothing { &[] } else { &IV }
 }
 
-/// Data in a mode, by the reference; and its tag, as 16 bytes of which `tag_bytes` count.
+/// Data encrypted by the reference; and its tag, as 16 bytes of which `tag_bytes` are used.
 fn encrypted(
     mode: Mode,
     key: (Cipher, &[u8]),
@@ -291,7 +291,7 @@ fn the_pairs_of_every_mode_hold_under_its_key_and_no_other() {
             assert!(pairs.iter().all(|pair| pair.holds(&key)), "{cipher} {mode:?} {known_bytes}");
             assert!(pairs.iter().filter(|pair| pair.known_bits() > 64).all(|pair| !pair.holds(&other)));
         }
-        // Known here and there only.
+        // Only scattered bytes are known.
         let mask: Vec<u8> = (0..64).map(|at| if at % 16 == 3 || at >= 32 { 0x7f } else { 0 }).collect();
         let pairs =
             pairs(mode, Data { plaintext: &plaintext, mask: &mask, ciphertext: &ciphertext }).unwrap();
@@ -311,7 +311,7 @@ fn the_pairs_of_every_mode_hold_under_its_key_and_no_other() {
     }
 }
 
-/// A test is held to find its key in a list, and to be true of nothing else there.
+/// Checks that a test finds its key in a list, and holds for no other key there.
 fn finds(test: impl Test + 'static, key: &[u8]) {
     let name = test.name();
     let words: Vec<Vec<u8>> = (0..20).map(|n| painted(key.len(), 100 + n)).collect();

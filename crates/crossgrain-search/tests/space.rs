@@ -1,4 +1,4 @@
-//! Spaces of candidates: exact numbers, masks as they read, and parts without gap or overlap.
+//! Spaces of candidates: exact numbers, masks, and parts without gap or overlap.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ fn masks_describe_what_hashcats_do() {
         assert_eq!(held.len(), size, "{set}");
         assert_eq!(held.iter().collect::<BTreeSet<_>>().len(), size, "{set}");
     }
-    // The last place is the fastest.
+    // The last place varies fastest.
     assert_eq!(bytes("?d?l")[..2], [b"0a".to_vec(), b"0b".to_vec()]);
 }
 
@@ -85,7 +85,7 @@ fn sizes_are_exact_beyond_every_machine_word() {
     assert_eq!(digits.size(), big(10).pow(60));
     let last = digits.candidates(&(digits.size() - 1_u8), 1);
     assert_eq!(last.as_slice(), "9".repeat(60).as_bytes());
-    // Numbers of every key are the keys themselves.
+    // A key of the full space equals its number.
     let number = BigUint::from_bytes_be(&[0x5a; 32]);
     assert_eq!(Space::every(32).candidates(&number, 1).as_slice(), [0x5a; 32]);
 }
@@ -117,7 +117,7 @@ fn numbers() -> impl Strategy<Value = BigUint> {
     proptest::collection::vec(any::<u8>(), 0..40).prop_map(|bytes| BigUint::from_bytes_be(&bytes))
 }
 
-/// Ranges follow one another from `start` to `end`.
+/// Checks that the ranges are contiguous and cover `whole`.
 fn tile(ranges: &[Range<BigUint>], whole: &Range<BigUint>) {
     let mut at = whole.start.clone();
     for range in ranges {
@@ -148,7 +148,7 @@ proptest! {
         prop_assert!(lens.iter().max().unwrap() - lens.iter().min().unwrap() <= big(1));
     }
 
-    /// Skipping and limiting by the same amount walks through the whole.
+    /// Skipping and limiting in equal steps covers the whole.
     #[test]
     fn pieces_leave_no_gap_and_do_not_overlap(size in 0..u128::MAX, pieces in 1..50_u128) {
         let step = size / pieces + 1;
@@ -158,7 +158,7 @@ proptest! {
         tile(&ranges, &(big(0)..big(size)));
     }
 
-    /// A candidate is the sum of its halves, whichever way it is asked for.
+    /// A candidate is the OR of its halves, however it is computed.
     #[test]
     fn candidates_are_outer_and_inner_halves(space in spaces(), at in numbers()) {
         let (size, period, len) = (space.size(), space.period(), space.len_bytes());
@@ -170,7 +170,7 @@ proptest! {
         let sum: Vec<u8> = outer.iter().zip(inner.iter()).map(|(o, i)| o ^ i).collect();
         prop_assert_eq!(space.candidates(&number, 1).to_vec(), sum);
         prop_assert!(period >= 512 || big(period as u128) == size);
-        // Counting on is asking for the next number.
+        // The second of two candidates is the one with the next number.
         if &number + 1_u8 < size {
             let both = space.candidates(&number, 2);
             let next = space.candidates(&(number + 1_u8), 1);

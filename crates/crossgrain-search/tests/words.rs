@@ -1,4 +1,5 @@
-//! Word lists: every word comes out once, whatever line ends and lengths it has; and what is made of words.
+//! Word lists: every word is read once, with any line ends and lengths; and the candidates and keys made from
+//! words.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 #[path = "../src/hex.rs"]
@@ -13,7 +14,7 @@ use crossgrain_search::{
 };
 use proptest::prelude::*;
 
-/// All words of a list with their numbers, read by so many bytes at a time.
+/// All words of a list with their numbers, read `chunk_bytes` at a time.
 fn words(list: &[u8], form: Form, chunk_bytes: usize) -> Vec<Vec<u8>> {
     let mut list = Words::new(Cursor::new(list), form, chunk_bytes);
     let mut all = Vec::new();
@@ -62,7 +63,8 @@ fn a_list_that_ends_within_a_line_says_so() {
 #[test]
 fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
     for len in [WORD_BYTES_MAX - 1, WORD_BYTES_MAX, WORD_BYTES_MAX + 1, 3 * WORD_BYTES_MAX + 5] {
-        // What follows a line whose end was looked for may take several chunks to read.
+        // After a long line, the search for its end may have read into the next lines. Those may take several
+        // chunks to read.
         let long = [vec![b'x'; len], vec![b'\n']].concat();
         let list = [b"first\n", &long[..], &[b'y'; 3000], b"\n", &long, &long, b"last\n"].concat();
         for chunk_bytes in [256, 1000, 1 << 20, 1 << 23] {
@@ -77,7 +79,7 @@ fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
     }
 }
 
-/// What is kept of a long line may end in what begins a line's end.
+/// The bytes kept of a long line may end in CR, which also begins a line end.
 #[test]
 fn no_part_of_a_long_line_is_a_word() {
     for at in WORD_BYTES_MAX - 2..WORD_BYTES_MAX + 4 {
@@ -108,7 +110,7 @@ proptest! {
     }
 }
 
-/// A test that cannot say anything of one candidate.
+/// A test that fails for one candidate.
 struct Fails;
 
 impl Test for Fails {
@@ -129,7 +131,7 @@ impl Test for Fails {
     }
 }
 
-/// A candidate of which it could not be found out whether it is right was not tried.
+/// If the test of a candidate fails, the candidate was not tried.
 #[test]
 fn a_candidate_that_could_not_be_tried_ends_the_search() {
     let search = Search::new(Known::Test(Box::new(Fails)), Kdf::Exact).unwrap();
@@ -201,8 +203,9 @@ fn padding_fills_a_key() {
     }
 }
 
-/// SHA-256: FIPS 180-2, B.1. PBKDF2 with SHA-256: RFC 7914 §11, and with SHA-512: Python's hashlib. scrypt: RFC 7914
-/// §12. Argon2id: the reference program of Argon2, `echo -n password | argon2 somesalt -id -t 2 -k 64 -p 1 -l 32 -r`.
+/// SHA-256: FIPS 180-2, B.1. PBKDF2 with SHA-256: RFC 7914 §11, and with SHA-512: Python's hashlib. scrypt:
+/// RFC 7914 §12. Argon2id: the reference program of Argon2, `echo -n password | argon2 somesalt -id -t 2 -k
+/// 64 -p 1 -l 32 -r`.
 #[test]
 fn keys_are_those_of_published_vectors() {
     let pbkdf2 = |hash, salt: &str, iterations| Kdf::Pbkdf2 { hash, salt: salt.into(), iterations };

@@ -1,8 +1,10 @@
-//! `cargo xtask api`: the public interface of each library, one line per item, as `docs/api/CRATE.txt`. A change of it shows in
-//! the difference; `cargo xtask api --check` is a step of the tests.
+//! `cargo xtask api`: writes the public interface of each library to `docs/api/CRATE.txt`, one line per item.
+//! Changes of the interface thus appear in diffs. `cargo xtask api --check` is a step of the tests.
 //!
-//! The items are rustdoc's, from its JSON, which only an unstable option writes: `RUSTC_BOOTSTRAP` allows it. Its format changes
-//! with the compiler; of another than [`FORMAT`] nothing is said. Hidden items are left out, and impls that all types have.
+//! The items come from rustdoc's JSON, an unstable option that `RUSTC_BOOTSTRAP` enables. The format changes
+//! with the compiler. If it is not [`FORMAT`], the task is skipped with a message. Hidden items, and impls
+//! that all types have, are left out.
+//! types have, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +13,7 @@ use serde_json::Value;
 
 use crate::{Result, cargo, root, succeed, target};
 
-/// The format of rustdoc's JSON that is understood: that of Rust 1.95.
+/// The supported version of rustdoc's JSON: that of Rust 1.95.
 const FORMAT: u64 = 57;
 
 const CRATES: &str =
@@ -20,7 +22,7 @@ const CRATES: &str =
 /// Writes the listings, or compares them.
 ///
 /// # Errors
-/// If rustdoc fails, a file cannot be written, or one differs from what there is.
+/// If rustdoc fails, a file cannot be written, or a listing differs.
 pub(crate) fn run(only_check: bool) -> Result<()> {
     let mut differ = Vec::new();
     for name in CRATES.split(' ') {
@@ -53,11 +55,11 @@ pub(crate) fn run(only_check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Lines of a listing by the paths that they are sorted by.
+/// Lines of a listing, with the paths by which they are sorted.
 struct Listing<'a> {
     index: &'a Value,
     lines: BTreeSet<(String, String)>,
-    /// By type: the traits that it has.
+    /// The traits of each type.
     traits: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -95,7 +97,7 @@ impl<'a> Listing<'a> {
         self.lines.insert((path.to_owned(), line));
     }
 
-    /// Adds an item of a path, and what is in it.
+    /// Adds an item at a path, and its content.
     fn add(&mut self, item: &'a Value, path: &str, name: Option<&str>) {
         let Some((kind, inner)) = item["inner"].as_object().and_then(|inner| inner.iter().next()) else {
             return;
@@ -143,7 +145,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Adds the methods of a type, or notes a trait that it has.
+    /// Adds the methods of a type, or records a trait that it implements.
     fn add_impl(&mut self, found: &'a Value, path: &str, id: &Value) {
         if found["trait"].is_null() {
             return self.add_all(&found["items"], path);
@@ -170,12 +172,12 @@ fn joined(values: &Value, print: impl Fn(&Value) -> String, between: &str) -> St
     list(values).iter().map(print).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(between)
 }
 
-/// A text between others, or nothing.
+/// Text with a prefix and a suffix, or nothing if it is empty.
 fn around(before: &str, text: String, after: &str) -> String {
     if text.is_empty() { text } else { format!("{before}{text}{after}") }
 }
 
-/// Parameters in angle brackets, and what a `where` demands of them.
+/// The generic parameters in angle brackets, and the `where` clause.
 fn generics(generics: &Value) -> (String, String) {
     let param = |param: &Value| {
         let (name, kind) = (text(&param["name"]), &param["kind"]);

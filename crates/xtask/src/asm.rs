@@ -1,7 +1,7 @@
-//! `cargo xtask asm`: builds the library's release assembly and checks what became of its kernels.
+//! `cargo xtask asm`: builds the library's release assembly and checks its kernels.
 //!
-//! A kernel is generic code, inlined whole into one function per ISA that turns the ISA's
-//! instructions on. Whether that happened can be read in the assembly, and only there.
+//! A kernel is generic code that must be inlined completely into one function per ISA, in which the ISA's
+//! instructions are enabled. Only the assembly shows whether the compiler did that.
 
 mod data;
 mod exits;
@@ -23,7 +23,7 @@ use isa::ISAS;
 use parse::Function;
 use rules::Kernel;
 
-/// Faults shown: one slip can make hundreds.
+/// The maximum number of faults shown. One mistake can cause hundreds.
 const FAULTS_SHOWN: usize = 30;
 
 /// Writes the table of `docs/security.md` that lists the checks of each instruction set.

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: times crossgrain, and compares it with other implementations.
 //!
-//! Implementations that are compared are a program of their own (`bench/peers`). It is built twice, because RustCrypto's choice
-//! between AES instructions and software is made by a `cfg`.
+//! The comparison is a separate program (`bench/peers`). It is built twice because RustCrypto selects AES
+//! instructions or software by a `cfg`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,19 +12,19 @@ use serde_json::Value;
 
 use crate::{Result, cargo, day, newest, root, rustc, succeed, target};
 
-/// Makes the `aes` crate use its software even where the CPU has AES instructions.
+/// Makes the `aes` crate use software even if the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
 
-/// Hides the AES instructions and carry-less multiplication from OpenSSL, which then does without.
+/// Hides AES instructions and carry-less multiplication from OpenSSL.
 const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
 
-/// Ours without AES instructions, without GFNI and AVX-512 either, and on 64-bit words.
+/// ISA caps: without AES instructions, then also without GFNI and AVX-512, then 64-bit words only.
 const CAPS: [&str; 3] = ["avx512-aes", "avx2-aes-gfni", "portable"];
 
 /// Libraries in C.
 const LIBRARIES: [&str; 5] = ["openssl", "libgcrypt", "ipsec-mb", "nettle", "botan"];
 
-/// Peers beyond those that are built and found without further ado.
+/// Peers that need a download or a long build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum More {
     /// Libraries of Debian unstable in place of those installed
@@ -33,7 +33,7 @@ pub(crate) enum More {
     Crates,
 }
 
-/// Which peers are timed.
+/// The peers that are timed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Peers {
     /// More peers, or newer ones (give this flag before the arguments)
@@ -53,7 +53,7 @@ impl Peers {
 /// Builds the program, and runs `crossgrain bench` with the given arguments.
 ///
 /// # Errors
-/// If something cannot be built, fetched or run, or the results cannot be kept.
+/// If a build, a download or a run fails, or the results cannot be written.
 pub(crate) fn run(record: bool, peers: &Peers, arguments: &[String]) -> Result<()> {
     if !peers.more.is_empty() {
         return Err("--peers is for comparisons: cargo xtask bench --peers PEERS peers [FILTER]".into());
@@ -79,7 +79,7 @@ pub(crate) fn beside_peers(record: bool, peers: &Peers, arguments: &[String]) ->
     finish(bench.args(arguments), record, cpu_of, &[("libraries", which)], PEERS)
 }
 
-/// A program of the workspace, built for release and to be run in the root.
+/// A program of the workspace, built for release, to be run in the root.
 fn bench(package: &str, features: &[&str]) -> Result<Command> {
     succeed(cargo().args(["build", "--release", "-p", package]).args(features))?;
     let program = if package == "crossgrain-cli" { "crossgrain" } else { package };
@@ -88,7 +88,7 @@ fn bench(package: &str, features: &[&str]) -> Result<Command> {
     Ok(bench)
 }
 
-/// Builds the program, and judges the planner by `crossgrain bench --planner`.
+/// Builds the program, and evaluates the planner by `crossgrain bench --planner`.
 ///
 /// # Errors
 /// As [`run`].
@@ -97,7 +97,7 @@ pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
     finish(bench.args(["bench", "--planner"]).args(arguments), record, cpu_of, &[], PLANNER)
 }
 
-/// Builds the program, and times a GPU's programs by `crossgrain bench gpu`.
+/// Builds the program, and times GPU programs by `crossgrain bench gpu`.
 ///
 /// # Errors
 /// As [`run`].
@@ -107,12 +107,12 @@ pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
     finish(&mut bench, record, gpu_of, &[], GPU)
 }
 
-/// Ends of records' names: comparisons of implementations, the planner, GPUs.
+/// Endings of records' names: comparisons of implementations, the planner, GPUs.
 pub(crate) const PEERS: &str = "-peers";
 pub(crate) const PLANNER: &str = "-plan";
 pub(crate) const GPU: &str = "-gpu";
 
-/// What this task knows about a run and the program does not, for the first line of the results.
+/// Facts about a run that the program does not know, for the first line of the results.
 type Facts<'a> = [(&'a str, &'a str)];
 
 fn build_peers_in_software() -> Result<()> {
@@ -120,11 +120,11 @@ fn build_peers_in_software() -> Result<()> {
     let mut build = cargo();
     build.args(["build", "--release", "-p", "crossgrain-peers", "--target-dir"]);
     build.arg(software_target()).env("RUSTFLAGS", format!("{flags} {SOFTWARE_AES}"));
-    succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // it would silence the line above
+    succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // this variable would override RUSTFLAGS
 }
 
-/// The command line of each worker. They run in the root, so that paths may stay short. `loader` runs libraries with newer ones
-/// than those installed. The first is ours, and caps leave instructions out.
+/// The command line of each worker. They run in the root, so paths may be relative. `loader` runs libraries
+/// with newer ones than the installed. The first workers are crossgrain, without and with ISA caps.
 fn workers(loader: Option<&str>, crates: bool) -> Vec<String> {
     let program = |target: PathBuf| target.join("release/crossgrain-peers worker").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
@@ -145,7 +145,7 @@ fn software_target() -> PathBuf {
     target().join("peers-soft")
 }
 
-/// Runs a benchmark, and records it if that is asked for.
+/// Runs a benchmark, and records it if requested.
 fn finish(
     bench: &mut Command,
     record: bool,
@@ -156,8 +156,8 @@ fn finish(
     if record { keep(bench, &root().join("bench/record"), machine, facts, suffix) } else { succeed(bench) }
 }
 
-/// Asks a benchmark for JSON lines, and writes each to a record under `records` as soon as it is printed. An interrupted run keeps
-/// its rows.
+/// Asks a benchmark for JSON lines, and writes each to a record under `records` as soon as it is printed. An
+/// interrupted run thus keeps its rows.
 fn keep(
     bench: &mut Command,
     records: &Path,
@@ -165,7 +165,7 @@ fn keep(
     facts: &Facts<'_>,
     suffix: &str,
 ) -> Result<()> {
-    let rustc = rustc("release")?; // before minutes are spent
+    let rustc = rustc("release")?; // fails early, before a run of minutes
     let facts = [facts, &[("rustc", &rustc)]].concat();
     let name = bench.get_program().display().to_string();
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
@@ -186,7 +186,7 @@ fn keep(
     if status.success() { Ok(()) } else { Err(failed(&status)) }
 }
 
-/// The results' first line with more in it.
+/// Adds facts to the first line of the results.
 fn with_facts(head: &str, facts: &Facts<'_>) -> Result<String> {
     let mut head: Value =
         serde_json::from_str(head).map_err(|error| format!("the results' first line: {error}"))?;
@@ -196,7 +196,7 @@ fn with_facts(head: &str, facts: &Facts<'_>) -> Result<String> {
     Ok(head.to_string())
 }
 
-/// The CPU's name, of which the first line tells, as the name of a folder.
+/// The CPU's name from the first line, in the form of a folder name.
 fn cpu_of(results: &str) -> Result<String> {
     let machine = first_text(results, "machine")?;
     Ok(slug(machine.rsplit_once(", ").map_or(machine.as_str(), |(name, _threads)| name)))
@@ -207,14 +207,14 @@ fn gpu_of(results: &str) -> Result<String> {
     first_text(results, "name").map(|name| slug(&name))
 }
 
-/// What the first line of results has under a key.
+/// The text under a key in the first line of the results.
 fn first_text(results: &str, key: &str) -> Result<String> {
     let head = results.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let text = head.and_then(|head| Some(head[key].as_str()?.to_owned()));
     text.ok_or_else(|| format!("the results' first line has no \"{key}\""))
 }
 
-/// Lower case, and one dash for whatever is neither letter nor digit.
+/// Lower case, with one dash for each run of characters other than letters and digits.
 pub(crate) fn slug(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
@@ -235,7 +235,7 @@ mod tests {
         assert!(with_facts("", &facts).is_err());
     }
 
-    /// A benchmark that dies after a row.
+    /// The benchmark dies after one row.
     #[cfg(unix)]
     #[test]
     fn an_interrupted_run_keeps_its_rows() {

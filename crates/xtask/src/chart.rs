@@ -1,7 +1,7 @@
-//! `cargo xtask chart`: draws what benchmark records say as pictures under `docs/`.
+//! `cargo xtask chart`: draws benchmark records as pictures under `docs/`.
 //!
-//! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
-//! them can be older or better than the record they name. The table of speeds of all machines is made likewise.
+//! The pictures are generated from the records of `cargo xtask bench --record`, so their figures always match
+//! the record that they name. The tables of speeds are generated in the same way.
 
 mod lines;
 mod record;
@@ -22,10 +22,10 @@ use lines::Lines;
 use record::Record;
 use series::Chart;
 
-/// Where records are, from the root: a folder for each CPU, a file for each day.
+/// The folder of records, from the root. It has a folder for each CPU, with a file for each day.
 const RECORDS: &str = "bench/record";
 
-/// The page with the tables of speeds, and the task that makes them.
+/// The page with the tables of speeds, and the task that generates them.
 const PAGE: &str = "docs/measuring.md";
 const TASK: &str = "chart";
 
@@ -38,14 +38,14 @@ const GCM: &str = "chart # gcm";
 
 /// A picture of a record.
 struct Picture {
-    /// Where it goes, from the root.
+    /// Its path, from the root.
     path: &'static str,
     /// The end of its records' names, after the day.
     kind: &'static str,
     drawing: Drawing,
 }
 
-/// What a picture shows of a record.
+/// The content of a picture.
 enum Drawing {
     Bars(fn(&Record) -> Chart),
     Lines(fn(&Record) -> Lines),
@@ -65,18 +65,18 @@ const PICTURES: [Picture; 7] = [
     bars("docs/plans.svg", PLANNER, series::plans),
 ];
 
-/// Names of records of crossgrain alone end with the day.
+/// The ending of the names of records without peers: nothing follows the day.
 const OURS: &str = "";
 
-/// The highest load average at the start of a benchmark that charts accept. Other work distorts figures. The benchmark's own
-/// build counts, because it has just ended.
+/// The highest load average at the start of a benchmark that charts accept, because other work distorts the
+/// figures. The build just before the benchmark counts too.
 const LOAD_MAX: f64 = 2.0;
 
-/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. The
-/// tables are of the newest ones always.
+/// Draws the record `file`, or else the newest ones. A picture whose data the record lacks is left unchanged.
+/// The tables always come from the newest records.
 ///
 /// # Errors
-/// If there is no record, it cannot be read, it tells of nothing, or a picture cannot be written.
+/// If no record exists, it cannot be read, it gives no picture, or a picture cannot be written.
 pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     let mut drawn = 0;
     for kind in [OURS, PEERS, PLANNER] {
@@ -110,7 +110,8 @@ fn read(file: &Path) -> Result<(Record, String)> {
     Ok((Record::parse(&text).map_err(|error| at(&error))?, day(file)))
 }
 
-/// Tables by message length of the newest comparison, with their pages. A record without such rows leaves the pages as they are.
+/// The tables by message length of the newest comparison, with their pages. A record without these rows
+/// leaves the pages unchanged.
 fn by_length() -> Result<Vec<(&'static str, &'static str, String)>> {
     let Some(file) = newest(PEERS) else { return Ok(Vec::new()) };
     let (record, day) = read(&file)?;
@@ -119,7 +120,7 @@ fn by_length() -> Result<Vec<(&'static str, &'static str, String)>> {
     Ok(tables.into_iter().filter_map(|(page, task, table)| Some((page, task, table?))).collect())
 }
 
-/// The speeds of the newest record of every machine, the newest of all first.
+/// The speeds of the newest record of every machine, the newest first.
 fn tables() -> Result<String> {
     let mut newest: Vec<PathBuf> =
         entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), PEERS)).collect();
@@ -129,7 +130,7 @@ fn tables() -> Result<String> {
     Ok(tables?.join("\n"))
 }
 
-/// A picture of a record that was made on this day, if there is anything on it.
+/// A picture of a record of this day. `None` if it would be empty.
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
     match picture.drawing {
         Drawing::Bars(chart) => {
@@ -148,20 +149,21 @@ fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
 /// The newest record of speeds.
 ///
 /// # Errors
-/// If there is none.
+/// If no record exists.
 pub(crate) fn newest_record() -> Result<PathBuf> {
     newest(OURS).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
 }
 
-/// The day of a record, by its name.
+/// The day of a record, from its name.
 pub(crate) fn day(record: &Path) -> String {
     let name = record.file_stem().unwrap_or_default().to_string_lossy();
     let kinds = [PEERS, PLANNER];
     kinds.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(&name).to_owned()
 }
 
-/// The record that the pictures of a kind show. All pictures come from one machine and day if a machine has records of
-/// crossgrain and of its peers from one day: the latest such pair. Kinds without a record in that set take their newest one.
+/// The record for the pictures of a kind. A machine with records of crossgrain and of its peers from one day
+/// forms a pair. All pictures come from the latest pair, if one exists. Kinds without a record in it use
+/// their newest one.
 fn newest(kind: &str) -> Option<PathBuf> {
     let files = || entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine));
     let beside = |file: &Path, kind: &str| file.with_file_name(format!("{}{kind}.jsonl", day(file)));
@@ -170,7 +172,7 @@ fn newest(kind: &str) -> Option<PathBuf> {
     of_set.or_else(|| newest_in(files(), kind))
 }
 
-/// The newest record of a kind that was not made on a loaded machine.
+/// The newest record of a kind, without those of a loaded machine.
 fn newest_in(files: impl Iterator<Item = PathBuf>, kind: &str) -> Option<PathBuf> {
     let is_wanted = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -180,7 +182,8 @@ fn newest_in(files: impl Iterator<Item = PathBuf>, kind: &str) -> Option<PathBuf
     files.filter(is_wanted).max_by(|a, b| by_day(a, b))
 }
 
-/// Whether the machine was quiet, by the record's first line. Older records do not say and are accepted.
+/// Whether the machine was quiet, according to the record's first line. Older records lack this and are
+/// accepted.
 fn is_quiet(file: &Path) -> bool {
     let text = fs::read_to_string(file).unwrap_or_default();
     let head: Option<serde_json::Value> =
@@ -189,12 +192,12 @@ fn is_quiet(file: &Path) -> bool {
     load.is_none_or(|load| load <= LOAD_MAX)
 }
 
-/// Records by their days, those of a day by their machines.
+/// Orders records by day, and those of one day by machine.
 fn by_day(a: &Path, b: &Path) -> Ordering {
     (a.file_name(), a).cmp(&(b.file_name(), b))
 }
 
-/// What is in a folder; nothing where there is none.
+/// The entries of a folder. Empty if the folder does not exist.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }

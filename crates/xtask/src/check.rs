@@ -1,13 +1,15 @@
-//! `cargo xtask check`: what can be read in sources, documentation and machine code without a test of behaviour.
+//! `cargo xtask check`: checks of sources, documentation and machine code that do not test behaviour.
 //!
-//! It takes builds of its own: with optimisation, for documentation, for lints. Tests take none of them.
+//! These checks have separate builds: with optimisation, for documentation, for lints. The tests use none of
+//! them.
 
 use std::process::ExitCode;
 
 use crate::steps::{self, Job, Program, Step};
 use crate::workspace::FEATURES;
 
-/// What runs at a time, longest first. Steps of a row follow one another: cargo locks the folder that they share.
+/// Rows that run in parallel, longest first. The steps of a row run in sequence because cargo locks their
+/// common folder.
 #[rustfmt::skip] // a table: one line a step
 const ROWS: &[&[Step]] = &[
     &[

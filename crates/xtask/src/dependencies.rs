@@ -1,5 +1,5 @@
-//! `cargo xtask dependencies`: every direct dependency stands in `docs/dependencies.md` with its licence and its reason, and
-//! the licences of all that is compiled are among those that `deny.toml` allows.
+//! `cargo xtask dependencies`: every direct dependency must be listed in `docs/dependencies.md` with its
+//! licence and its reason. The licences of all compiled packages must be allowed by `deny.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -14,7 +14,7 @@ use crate::{Result, cargo, root, succeed};
 const PAGE: &str = "docs/dependencies.md";
 const DENY: &str = "deny.toml";
 
-/// Checks them, and asks cargo-deny about advisories where it is installed.
+/// Checks all dependencies. If cargo-deny is installed, it also checks for advisories.
 ///
 /// # Errors
 /// If the page or a licence is wrong, or there is an advisory.
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
     advisories()
 }
 
-/// Runs cargo-deny, if it is installed. Advisories are checked against the database that `cargo deny fetch` has left.
+/// Runs cargo-deny, if it is installed. It uses the database that `cargo deny fetch` has downloaded.
 fn advisories() -> Result<()> {
     let mut version = cargo();
     let is_there = version.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -60,7 +60,7 @@ fn advisories() -> Result<()> {
     succeed(&mut deny)
 }
 
-/// Whether cargo-deny has a database of advisories, where it keeps them by default.
+/// Whether cargo-deny has a database of advisories in its default folder.
 fn has_database() -> bool {
     let path = |name: &str| env::var_os(name).map(PathBuf::from);
     let cargo_home = path("CARGO_HOME").or_else(|| Some(path("HOME")?.join(".cargo")));
@@ -68,7 +68,7 @@ fn has_database() -> bool {
     found.is_some_and(|mut databases| databases.next().is_some())
 }
 
-/// Name and licence of each package that is not ours, by its id.
+/// Name and licence of each external package, by its id.
 fn packages(metadata: &Value) -> BTreeMap<String, (String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let packages = metadata["packages"].as_array().into_iter().flatten();
@@ -78,7 +78,7 @@ fn packages(metadata: &Value) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
-/// Name and licence of what our manifests name.
+/// Name and licence of the direct dependencies.
 fn direct(metadata: &Value, packages: &BTreeMap<String, (String, String)>) -> BTreeMap<String, String> {
     let nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
     let ours = nodes.filter(|node| !packages.contains_key(node["id"].as_str().unwrap_or_default()));
@@ -86,10 +86,10 @@ fn direct(metadata: &Value, packages: &BTreeMap<String, (String, String)>) -> BT
     named.filter_map(|named| packages.get(named["pkg"].as_str()?)).cloned().collect()
 }
 
-/// Where the page and the manifests differ.
+/// The differences between the page and the manifests.
 fn unlike(page: &str, direct: &BTreeMap<String, String>) -> Vec<String> {
     let cells = |row: &str| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    // Rows have three cells, and nothing outside them; two of each table are its head.
+    // Rows have three cells and nothing outside them. The first two rows of each table are its head.
     let is_row = |row: &Vec<String>| row.len() == 5 && row[1] != "crate" && row[1] != "---";
     let rows = page.lines().map(cells).filter(is_row);
     let told: BTreeMap<String, String> = rows.map(|row| (row[1].clone(), row[2].clone())).collect();
@@ -108,13 +108,13 @@ fn allowed(deny: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Packages of which no choice of licences is allowed.
+/// Packages without an allowed choice of licences.
 fn denied(packages: &BTreeMap<String, (String, String)>, allowed: &BTreeSet<String>) -> Vec<String> {
     let bad = packages.values().filter(|(_, licence)| !is_allowed(licence, allowed));
     bad.map(|(name, licence)| format!("{name} is under {licence:?}, which {DENY} does not allow")).collect()
 }
 
-/// Whether each part of `A AND (B OR C)` offers something that is allowed. Old manifests write OR as a slash.
+/// Whether each part of `A AND (B OR C)` offers an allowed licence. Old manifests write OR as a slash.
 fn is_allowed(licence: &str, allowed: &BTreeSet<String>) -> bool {
     let licence = licence.replace('/', " OR ").replace(['(', ')'], "");
     licence.split(" AND ").all(|part| part.split(" OR ").any(|name| allowed.contains(name.trim())))

@@ -1,8 +1,8 @@
-//! `cargo xtask evidence`: how much is checked, in figures, as the table that stands in `docs/security.md`.
+//! `cargo xtask evidence`: counts the checks for the table in `docs/security.md`.
 //!
-//! Tests that go through many cases say so: `counted: 107 known answers`. What several say of the same is added up. What
-//! takes too long to repeat whenever the table is made is kept, by the tasks that do it, in `bench/record/evidence.jsonl`:
-//! minutes of fuzzing, what dieharder says of random streams, and how many planted mistakes the tests noticed.
+//! Tests with many cases print their number, for example `counted: 107 known answers`. Equal labels are added
+//! up. Long tasks record their results in `bench/record/evidence.jsonl` instead: the time of fuzzing,
+//! dieharder's verdicts on random streams, and the mutants that tests detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,14 +19,14 @@ const PAGE: &str = "docs/security.md";
 const TASK: &str = "evidence";
 const KEPT: &str = "bench/record/evidence.jsonl";
 
-/// The tests that count, all of the library's.
+/// The tests that print counts, all in the library.
 const COUNTING: [&str; 7] =
     ["vectors", "serpent", "rijndael", "mode_vectors", "wycheproof", "agree", "libgcrypt"];
 
-/// How a line begins that counts.
+/// The beginning of a line with a count.
 const COUNTED: &str = "counted: ";
 
-/// Where tests are, from the root.
+/// The crates with tests, from the root.
 const TESTS: [&str; 9] = [
     "crates/crossgrain",
     "crates/crossgrain-cli",
@@ -39,7 +39,7 @@ const TESTS: [&str; 9] = [
     "crates/xtask",
 ];
 
-/// Runs what counts, and writes the table.
+/// Runs the tests that print counts, and writes the table.
 ///
 /// # Errors
 /// If a check fails or the table cannot be written.
@@ -56,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     pages::put(PAGE, TASK, &table)
 }
 
-/// Keeps what a task did today.
+/// Records the figures of a task, with today's date.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -68,12 +68,12 @@ pub(crate) fn keep(task: &str, figures: &Value) -> Result<()> {
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// How much of what was checked.
+/// The counts by label.
 #[derive(Default)]
 struct Counts(BTreeMap<String, u64>);
 
 impl Counts {
-    /// Runs a command, and adds what it counts.
+    /// Runs a command, and adds its counts.
     fn gather(&mut self, command: &mut Command) -> Result<()> {
         let told = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
         let text = String::from_utf8_lossy(&told.stdout);
@@ -93,7 +93,7 @@ impl Counts {
     }
 }
 
-/// What can be told of the sources without running anything: tests, and the properties among them.
+/// Counts from the sources only: tests, and the properties among them.
 #[derive(Debug, Default, PartialEq)]
 struct Written {
     tests: usize,
@@ -106,7 +106,7 @@ impl Written {
             self.tests += text.lines().filter(|line| line.trim_start().starts_with("def test_")).count();
             return;
         }
-        // A test macro stands on a line of its own, and a block of properties ends in the first column.
+        // The test attribute is on a separate line, and a block of properties ends in the first column.
         self.tests += text.lines().filter(|line| line.trim() == "#[test]").count();
         for block in text.split("\nproptest! {").skip(1) {
             let block = block.split("\n}").next().unwrap_or_default();
@@ -115,7 +115,7 @@ impl Written {
     }
 }
 
-/// Counts in all sources of tests.
+/// Counts in all test sources.
 fn written(root: &Path) -> Result<Written> {
     let mut written = Written::default();
     let mut folders: Vec<_> = TESTS.iter().map(|folder| root.join(folder)).collect();
@@ -134,11 +134,11 @@ fn written(root: &Path) -> Result<Written> {
     Ok(written)
 }
 
-/// What the last run of each task found, and the sum of all fuzzing.
+/// The results of the last run of each task, and the sum of all fuzzing.
 #[derive(Debug, Default, PartialEq)]
 struct Kept {
     fuzz_seconds: u64,
-    /// Of each cipher.
+    /// For each cipher.
     statistics: BTreeMap<String, (String, Value)>,
     mutants: Option<(String, Value)>,
 }
@@ -162,7 +162,7 @@ fn kept(root: &Path) -> Result<Kept> {
     Ok(kept)
 }
 
-/// All of it, as Markdown.
+/// Everything, as Markdown.
 fn table(written: &Written, counts: &Counts, kept: &Kept) -> String {
     let mut text = "| what | how many | by |\n|---|---|---|\n".to_owned();
     let mut row = |what: &str, count: &str, by: &str| {
@@ -220,7 +220,7 @@ mod tests {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
         let stands = pages::between(&page, TASK).unwrap();
         let made = table(&written(root()).unwrap(), &Counts::default(), &kept(root()).unwrap());
-        // Tests come and go with every change: the page may lag by a few, but never claim more.
+        // Every change adds or removes tests. The page may lag by a few, but must not claim more.
         for row in made.lines().skip(2) {
             let cells = |row: &str| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
             let made = cells(row);

@@ -1,4 +1,5 @@
-//! The release build that is looked at: `asm` reads its assembly, and `taint` runs it under memcheck. One call of cargo makes both.
+//! The release build for inspection: `asm` reads its assembly, and `taint` runs it under memcheck. One call
+//! of cargo builds both.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +7,19 @@ use serde_json::Value;
 
 use crate::{Result, artifacts, cargo, root, target};
 
-/// What was built.
+/// The files that were built.
 #[derive(Debug, Default)]
 pub(crate) struct Examined {
-    /// The library's, one for each unit of code that was compiled by itself.
+    /// The assembly of the library, one file per codegen unit.
     pub(crate) assembly: Vec<PathBuf>,
     /// The example that declares key and data secret.
     pub(crate) taint: PathBuf,
 }
 
-/// Builds what is not up to date.
+/// Builds everything that is out of date.
 ///
 /// # Errors
-/// If it cannot be built.
+/// If the build fails.
 pub(crate) fn build() -> Result<Examined> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut build = cargo();
@@ -38,8 +39,9 @@ pub(crate) fn build() -> Result<Examined> {
     Ok(examined)
 }
 
-/// The texts beside a library's file of metadata, `libNAME-HASH.rmeta`: they are called `NAME-HASH.UNIT.s`. Other builds
-/// of the same library have left theirs there too, and the program has the library's name.
+/// The assembly files next to a library's metadata file `libNAME-HASH.rmeta`. They are called
+/// `NAME-HASH.UNIT.s`. The folder also contains those of other builds, and of the program, which has the same
+/// name.
 fn assembly(filenames: &Value) -> Vec<PathBuf> {
     let mut filenames = filenames.as_array().into_iter().flatten().filter_map(Value::as_str).map(Path::new);
     let Some(metadata) = filenames.find(|file| file.extension().is_some_and(|ending| ending == "rmeta"))

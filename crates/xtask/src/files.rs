@@ -1,7 +1,8 @@
-//! `cargo xtask files`: encrypting a file beside `cp`, `age`, `gpg` and `openssl enc`, in turns, on a file system in memory.
+//! `cargo xtask files`: compares file encryption with `cp`, `age`, `gpg` and `openssl enc`, in turns, on a
+//! memory file system.
 //!
-//! Before anything is timed, what is decrypted is compared with what was encrypted. The fastest of all turns
-//! stands for each program: a disturbance only ever makes one slower.
+//! First, the decrypted files are compared with the originals. The fastest turn of each program counts,
+//! because a disturbance can only slow a program down.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -14,19 +15,19 @@ use crate::{Result, cargo, succeed, target};
 /// A memory file system that every Linux has.
 const MEMORY: &str = "/dev/shm";
 
-/// A program at work: its name, and the shell line that makes `out` of `in`.
+/// A program under test: its name, and the shell line that turns `in` into `out`.
 struct Subject {
     name: &'static str,
     line: String,
-    /// What must be there besides.
+    /// Another program that must be installed.
     needs: &'static str,
     best_s: f64,
 }
 
-/// Times everything with a file of so many MiB.
+/// Times all programs with a file of this many MiB.
 ///
 /// # Errors
-/// If something cannot be run, or does not give back what it was given.
+/// If a program cannot be run, or does not give back its input.
 pub(crate) fn run(mebibytes: u64, turns: usize) -> Result<()> {
     succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
     let program = crate::root().join(target()).join("release/crossgrain");
@@ -73,7 +74,7 @@ fn time(place: &Path, program: &Path, mebibytes: u64, turns: usize) -> Result<()
     Ok(())
 }
 
-/// `cp`, then each program in both directions; a decryption follows the encryption whose result it reads.
+/// `cp`, then each program in both directions. A decryption follows the encryption whose output it reads.
 fn subjects(program: &Path) -> Vec<Subject> {
     let ours = program.display();
     let subject = |name, needs, line| Subject { name, needs, line, best_s: f64::INFINITY };
@@ -86,7 +87,7 @@ fn subjects(program: &Path) -> Vec<Subject> {
         subjects.push(subject(name, "cp", encrypt));
         subjects.push(subject(back, "cp", format!("{ours} decrypt --key-file k sealed -o out")));
     }
-    // Each reads what the other wrote.
+    // crossgrain and OpenSSL each decrypt the output of the other.
     let (key, iv) = ("5a".repeat(32), "01".repeat(16));
     let raw = format!("{ours} raw --cipher aes-256 --mode ctr --key {key} --iv {iv}");
     let openssl = format!("openssl enc -aes-256-ctr -K {key} -iv {iv}");
@@ -103,7 +104,8 @@ fn subjects(program: &Path) -> Vec<Subject> {
     subjects
 }
 
-/// Takes away what the turn before left, but for what is to be decrypted: giving memory back takes time as well.
+/// Removes the files of the turn before, except the input of a decryption. Freeing memory takes time and must
+/// not be measured.
 fn clear(place: &Path, name: &str) -> Result<()> {
     let left: &[&str] = if name.ends_with("decrypt") { &["out"] } else { &["out", "sealed"] };
     for file in left.iter().map(|name| place.join(name)).filter(|file| file.exists()) {
@@ -112,8 +114,8 @@ fn clear(place: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Has as much memory at hand as a program's result will take: a virtual machine gives back what lies idle, and
-/// fetching it again would be charged to whoever comes first.
+/// Writes and removes a file of the size of a program's output. A virtual machine returns idle memory to its
+/// host. The first program to need it again would lose time.
 fn warm(place: &Path, mebibytes: u64) -> Result<()> {
     let warm = place.join("warm");
     write_input(&warm, mebibytes)
@@ -121,7 +123,7 @@ fn warm(place: &Path, mebibytes: u64) -> Result<()> {
         .map_err(|error| format!("cannot write {}: {error}", warm.display()))
 }
 
-/// What a program decrypted, or `cp` copied, is the input.
+/// Checks that the output of a decryption or of `cp` equals the input.
 fn check(place: &Path, name: &str) -> Result<()> {
     if name.ends_with("encrypt") {
         return Ok(());
@@ -129,7 +131,7 @@ fn check(place: &Path, name: &str) -> Result<()> {
     shell(place, "cmp in out").map(drop).map_err(|_| format!("{name} gives back something else"))
 }
 
-/// Runs a line and gives its seconds.
+/// Runs a shell line and returns its seconds.
 fn shell(place: &Path, line: &str) -> Result<f64> {
     let mut command = Command::new("sh");
     command.args(["-e", "-c", line]).current_dir(place).stdout(Stdio::null());
@@ -138,7 +140,7 @@ fn shell(place: &Path, line: &str) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Bytes that no program can make shorter: a mebibyte from the system, over and over with a number in front.
+/// Writes incompressible bytes: a mebibyte of random data, repeated with a number at its front.
 pub(crate) fn write_input(path: &Path, mebibytes: u64) -> io::Result<()> {
     let mut block = vec![0; 1 << 20];
     File::open("/dev/urandom")?.read_exact(&mut block)?;

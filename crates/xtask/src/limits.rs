@@ -1,9 +1,11 @@
-//! `cargo xtask limits`: what each variant asks of the machine for a block, beside what it takes.
+//! `cargo xtask limits`: the fewest cycles per block that each variant can take on a core, compared with the
+//! measured cycles.
 //!
-//! A variant's release code is executed instruction by instruction (`limits/trace.rs`), so that loops count as often
-//! as they run, and the instructions are judged by what a core can do in a cycle (`limits/ports.rs`, `limits/cores.rs`). The
-//! core and the cycles taken are those of the newest record, or of one that is named. All rows go into a CSV next to the record;
-//! `docs/limits.md` has a summary of all such files (`limits/summary.rs`).
+//! A variant's release code is executed instruction by instruction (`limits/trace.rs`), so a loop's
+//! instructions count once per iteration. A model of the core turns the counts into a limit
+//! (`limits/ports.rs`, `limits/cores.rs`). The core and the measured cycles come from the newest record, or
+//! from one given by name. All rows go into a CSV next to the record. `docs/limits.md` has a summary of these
+//! files (`limits/summary.rs`).
 
 mod cores;
 mod ports;
@@ -25,28 +27,29 @@ const PAGE: &str = "docs/limits.md";
 const TASK: &str = "limits";
 const BLOCK_BYTES: f64 = 16.0;
 
-/// The function whose instructions are counted, as it stands in symbols.
+/// A part of the mangled symbol of the function whose instructions are counted.
 const COUNTED: &str = "4plan5trial5Trial3run";
 
-/// One run of a variant on so many bytes: how often each instruction was executed, by its address.
+/// One run of a variant on `len_bytes` bytes. `counts` has the number of executions of each instruction, by
+/// its address.
 struct Run {
     name: String,
     len_bytes: u64,
     counts: HashMap<u64, u64>,
 }
 
-/// What a variant asks for.
+/// The limit of a variant.
 struct Row {
     name: String,
-    /// For a block.
+    /// Per block.
     instructions: f64,
     limit_cycles: f64,
     by: &'static str,
-    /// In the record.
+    /// The measured cycles, from the record.
     cycles: Option<f64>,
 }
 
-/// Counts, judges and writes down.
+/// Counts, computes the limits, and writes them.
 ///
 /// # Errors
 /// If the program cannot be built, read or traced, or the page cannot be written.
@@ -67,7 +70,7 @@ pub(crate) fn run(filter: &str, record: Option<PathBuf>) -> Result<()> {
     let record = record.map_or_else(chart::newest_record, Ok)?;
     let (core, reached) = reached(&record)?;
     if filter.is_empty() {
-        pages::expect(PAGE, TASK)?; // the rest takes half an hour
+        pages::expect(PAGE, TASK)?; // fails early, because the rest takes half an hour
     }
     let mut rows: Vec<Row> = Vec::new();
     let mut before: Option<Run> = None;
@@ -91,12 +94,12 @@ pub(crate) fn run(filter: &str, record: Option<PathBuf>) -> Result<()> {
     pages::put(PAGE, TASK, &summary::table()?)
 }
 
-/// The name of the core that a machine has, if there is a model of it.
+/// The name of a machine's core, if a model of it exists.
 pub(crate) fn core(machine: &str) -> Option<&'static str> {
     cores::of(machine).map(|core| core.name)
 }
 
-/// A run, less what another run on fewer bytes has too.
+/// The row of a run, minus the counts of a run on fewer bytes.
 fn row(
     core: &'static Core,
     run: &Run,
@@ -107,8 +110,8 @@ fn row(
     let mut work = Work::on(core);
     let has = |base: Option<&Run>, place| base.and_then(|base| base.counts.get(place)).copied().unwrap_or(0);
     for (place, count) in &run.counts {
-        // What is not the program's own is a copy of memory by the system's library: stepped through byte by byte, but
-        // made line by line.
+        // Addresses outside the program belong to the system library's memory copies. They are stepped
+        // through byte by byte, but normally copy whole lines.
         if let Some(instruction) = code.get(place) {
             work.add(instruction, count.saturating_sub(has(base, place)));
         }
@@ -125,7 +128,7 @@ fn row(
     }
 }
 
-/// The program in AT&T syntax.
+/// The disassembly of the program in AT&T syntax.
 fn disassembled(program: &Path) -> Result<String> {
     let mut objdump = Command::new("objdump");
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(program);
@@ -148,14 +151,14 @@ fn instructions(listing: &str) -> HashMap<u64, &str> {
         .collect()
 }
 
-/// Where the counted function begins: the line `0000000000004f2a <NAME>:`.
+/// The address of the counted function, from the line `0000000000004f2a <NAME>:`.
 fn entry(listing: &str) -> Result<u64> {
     let label = listing.lines().find(|line| line.ends_with(">:") && line.contains(COUNTED));
     let place = label.and_then(|label| u64::from_str_radix(label.split(' ').next()?, 16).ok());
     place.ok_or_else(|| format!("no function of the program is called {COUNTED}"))
 }
 
-/// The core that a record is of, and cycles a byte of each variant.
+/// The core of a record's machine, and the cycles per byte of each variant.
 fn reached(record: &Path) -> Result<(&'static Core, BTreeMap<String, f64>)> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", record.display());
     let text = std::fs::read_to_string(record).map_err(|error| at(&error))?;

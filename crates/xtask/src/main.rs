@@ -1,7 +1,7 @@
-//! crossgrain's own tasks, run as `cargo xtask TASK`.
+//! Development tasks of crossgrain, run as `cargo xtask TASK`.
 //!
-//! What continuous integration runs is what a developer runs: everything that must hold before a
-//! change is merged is a step of `check` or of `test`. Nothing here is part of the library or of the program.
+//! Continuous integration runs the same tasks as developers. Every condition for merging a change is a step
+//! of `check` or of `test`. Nothing here is part of the library or of the program.
 
 mod api;
 mod asm;
@@ -39,7 +39,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
-/// What a task gives back: an error is one line, ready to be shown.
+/// The result of a task. An error is one line, ready to be printed.
 type Result<T> = std::result::Result<T, String>;
 
 /// The tasks of a crossgrain checkout.
@@ -60,8 +60,8 @@ enum Task {
     },
     /// Check what can be read in sources, documentation and machine code, whatever fails, and count
     Check,
-    /// Check the library's release assembly: gates are inlined, each ISA is used, data stays in vector registers, and exits
-    /// clear registers
+    /// Check the library's release assembly: gates are inlined, each ISA is used, data stays in vector
+    /// registers, and exits clear registers
     Asm {
         /// Show one line for each kernel and each exception
         #[arg(long)]
@@ -104,8 +104,8 @@ enum Task {
     Taint,
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
-    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu` times a GPU,
-    /// `bench python` the random generators, and `bench search` compares key search with hashcat
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu`
+    /// times a GPU, `bench python` the random generators, and `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -148,7 +148,8 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
-    /// Measure what it costs to build the library and the program from nothing, and write the table of docs/install.md
+    /// Measure what it costs to build the library and the program from nothing, and write the table of
+    /// docs/install.md
     Weight,
     /// Run what takes too long for every change: ignored tests, `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,
@@ -211,15 +212,15 @@ fn root() -> &'static Path {
     here.ancestors().nth(2).unwrap_or(here)
 }
 
-/// Where cargo puts what it builds, as seen from the root.
+/// Cargo's target directory, relative to the root.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
 }
 
-/// Runs a build, and gives what cargo says of each thing that it made.
+/// Runs a build, and returns cargo's message for each artifact.
 ///
 /// # Errors
-/// If it fails.
+/// If the build fails.
 fn artifacts(mut build: Command) -> Result<Vec<Value>> {
     build.args(["--message-format", "json-render-diagnostics"]).current_dir(root());
     let done =
@@ -232,20 +233,20 @@ fn artifacts(mut build: Command) -> Result<Vec<Value>> {
     Ok(told.filter(|told| told["reason"] == "compiler-artifact").collect())
 }
 
-/// Today, as 2026-11-30.
+/// Today's date, as 2026-11-30.
 ///
 /// # Errors
-/// If the system does not tell.
+/// If `date` cannot be run.
 fn day() -> Result<String> {
     let told =
         Command::new("date").arg("+%F").output().map_err(|error| format!("cannot run date: {error}"))?;
     Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned())
 }
 
-/// What the compiler says of itself under a key of `rustc -vV`, such as `host` or `release`.
+/// The value of a key in the output of `rustc -vV`, for example `host` or `release`.
 ///
 /// # Errors
-/// If it cannot be run, or says nothing under that key.
+/// If `rustc` cannot be run, or does not print that key.
 fn rustc(key: &str) -> Result<String> {
     let told =
         Command::new("rustc").arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
@@ -261,7 +262,7 @@ fn cargo() -> Command {
     command
 }
 
-/// Runs a command with this terminal as its own.
+/// Runs a command in this terminal.
 ///
 /// # Errors
 /// If it cannot be started, or does not succeed.

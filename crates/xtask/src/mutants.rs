@@ -1,9 +1,9 @@
-//! `cargo xtask mutants`: plants mistakes into a part of the library, one at a time, and counts those that its tests
-//! notice.
+//! `cargo xtask mutants`: mutation tests. It changes the library in one place at a time, and counts the
+//! changes that tests detect.
 //!
-//! The tool is cargo-mutants (`cargo install cargo-mutants`). Every mistake costs a build, so the part is small and is
-//! what no comparison with the reference would judge: how keys of a search are counted, and how headers of
-//! files are read. Of some 250 mistakes every eighth is planted.
+//! The tool is cargo-mutants (`cargo install cargo-mutants`). Every mutant needs a build, so only a small
+//! part of the library is mutated. That part has no reference to compare with: the numbering of keys in a
+//! search, and the parsing of file headers. One in eight of about 250 mutants is tested.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 use crate::{Result, evidence, root, target};
 
-/// Where mistakes are planted.
+/// The files that are mutated.
 const FILES: [&str; 2] =
     ["crates/crossgrain-search/src/space.rs", "crates/crossgrain-container/src/header.rs"];
 
-/// The packages that these are of.
+/// The packages of these files.
 const PACKAGES: [&str; 2] = ["crossgrain-search", "crossgrain-container"];
 
-/// Which of the mistakes.
+/// The selected mutants.
 const SHARD: [&str; 4] = ["--shard", "0/8", "--sharding", "round-robin"];
 
-/// The tests that are to notice.
+/// The tests that must detect them.
 const TESTS: [&str; 5] = ["space", "shards", "device", "container", "words"];
 
 /// Whether the tool is installed.
@@ -32,10 +32,10 @@ pub(crate) fn is_there() -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-/// Runs it, and keeps how it ended.
+/// Runs the tool, and records the result.
 ///
 /// # Errors
-/// If the tool is not there, or ends without a result.
+/// If the tool is not installed, or gives no result.
 pub(crate) fn run() -> Result<()> {
     let output = root().join(target()).join("mutants");
     let mut mutants = Command::new("cargo");
@@ -44,7 +44,7 @@ pub(crate) fn run() -> Result<()> {
     mutants.args(SHARD).args(FILES.iter().flat_map(|file| ["--file", file]));
     mutants.arg("--").args(TESTS.iter().flat_map(|test| ["--test", test]));
     let status = mutants.status().map_err(|error| format!("cannot run cargo: {error}"))?;
-    // 2: some went unnoticed; 3: some made the tests run for ever, which is noticed too.
+    // 2: some mutants were missed. 3: some tests timed out, which counts as detected.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         return Err(format!("cargo mutants failed ({status}); `cargo install cargo-mutants` installs it"));
     }
@@ -56,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     evidence::keep("mutants", &figures)
 }
 
-/// How many mistakes could be compiled, and how many of them were noticed.
+/// The number of mutants that compiled, and the number detected.
 fn figures(outcomes: &str) -> Option<Value> {
     let told: Value = serde_json::from_str(outcomes).ok()?;
     let of = |what: &str| told[what].as_u64();

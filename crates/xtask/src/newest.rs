@@ -1,8 +1,8 @@
-//! The newest libraries of Debian unstable in a folder of their own, for `cargo xtask bench --peers newest`.
+//! The newest libraries of Debian unstable in a separate folder, for `cargo xtask bench --peers newest`.
 //!
-//! apt fetches them with lists, state and cache in that folder, so that nothing is installed and the system's own lists stay
-//! as they are; it checks signatures and hashes as always. The C library that they need and its dynamic loader come along, and
-//! that loader runs the peers' program.
+//! apt downloads them with its lists, state and cache in that folder, so nothing is installed and the
+//! system's lists are unchanged. It checks signatures and hashes as usual. The C library and the dynamic
+//! loader are downloaded too, and that loader runs the benchmark program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::{Result, root, succeed, target};
 const PACKAGES: [&str; 5] =
     ["libgcrypt20", "libipsec-mb2", "libssl3t64", "^libbotan-3-[0-9]+$", "^libnettle[0-9]+(t64)?$"];
 
-/// Where the libraries are in what was unpacked, and the loader among them.
+/// The folder of the libraries in the unpacked packages, and the loader in it.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
-/// Debian's keys on a Debian system. Elsewhere apt goes by the keys that it trusts anyway.
+/// Debian's keys on a Debian system. On other systems apt uses its default keys.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Fetches and unpacks the newest libraries, and gives the words that run a program with them.
+/// Downloads and unpacks the newest libraries. Returns the command prefix that runs a program with them.
 ///
 /// # Errors
-/// If apt or dpkg is missing, the mirror cannot be reached, or this is no x86-64 Linux.
+/// If apt or dpkg is missing, the mirror cannot be reached, or this is not Linux on x86-64.
 pub(crate) fn unpack(mirror: Option<&str>) -> Result<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the newest peers are libraries for Linux on x86-64".into());
@@ -32,14 +32,14 @@ pub(crate) fn unpack(mirror: Option<&str>) -> Result<String> {
     let folder = Folder(root().join(target()).join("peers-newest"));
     folder.configure(&mirror.map_or_else(configured_mirror, |url| Ok(url.to_owned()))?)?;
     succeed(folder.apt().arg("update"))?;
-    succeed(folder.apt().arg("autoclean"))?; // what is no longer the newest
+    succeed(folder.apt().arg("autoclean"))?; // removes older packages
     let fetch = ["--download-only", "--no-install-recommends", "install"];
     succeed(folder.apt().args(fetch).args(PACKAGES))?;
     folder.unpack()?;
     Ok(folder.command())
 }
 
-/// The mirror that apt is configured to take Debian's packages from.
+/// The mirror from which apt is configured to take Debian's packages.
 fn configured_mirror() -> Result<String> {
     let mut apt = Command::new("apt-get");
     apt.args([
@@ -56,7 +56,7 @@ fn configured_mirror() -> Result<String> {
     mirror.map(str::to_owned).ok_or_else(|| "apt knows no mirror of Debian: name one by --mirror URL".into())
 }
 
-/// The folder with all of it.
+/// The folder that contains everything.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -70,7 +70,7 @@ impl Folder {
         let files = [
             ("sources.list", source(mirror, keys)),
             ("apt.conf", configuration(&self.0)),
-            ("state/status", String::new()), // of a system where nothing is installed
+            ("state/status", String::new()), // of a system without packages
         ];
         ["state/lists/partial", "cache/archives/partial"].iter().try_for_each(|name| {
             let folder = self.at(name);
@@ -88,7 +88,7 @@ impl Folder {
         apt
     }
 
-    /// Unpacks every package that was fetched, in place of what an earlier run unpacked.
+    /// Unpacks all downloaded packages, and replaces those of an earlier run.
     fn unpack(&self) -> Result<()> {
         let (archives, unpacked) = (self.at("cache/archives"), self.at("unpacked"));
         if unpacked.exists() {
@@ -101,20 +101,20 @@ impl Folder {
             .try_for_each(|package| succeed(Command::new("dpkg-deb").arg("-x").arg(package).arg(&unpacked)))
     }
 
-    /// The loader with its libraries: a program follows.
+    /// The loader and its library path. The program follows.
     fn command(&self) -> String {
         let libraries = self.at("unpacked").join(LIBRARIES);
         format!("{} --library-path {}", libraries.join(LOADER).display(), libraries.display())
     }
 }
 
-/// The line of `sources.list`: the lists of packages, and nothing else of the suite.
+/// The line of `sources.list`. It covers only the package lists of the suite.
 fn source(mirror: &str, keys: Option<&str>) -> String {
     let keys = keys.map(|keys| format!(" signed-by={keys}")).unwrap_or_default();
     format!("deb [arch=amd64 lang=none target=Packages{keys}] {mirror} sid main\n")
 }
 
-/// Puts everything that apt keeps into a folder, and leaves out what a system has it do after an update.
+/// Redirects all of apt's files to a folder, and disables the system's hooks after an update.
 fn configuration(folder: &Path) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     let settings = [

@@ -1,5 +1,5 @@
-//! `cargo xtask statistics`: random streams given to all of dieharder's tests.
-//! `cargo xtask nightly`: that and all else that takes too long for every change.
+//! `cargo xtask statistics`: runs all of dieharder's tests on random streams. `cargo xtask nightly`: runs
+//! these and all other checks that take too long for every change.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode, Stdio};
@@ -12,17 +12,17 @@ use crate::{Result, cargo, evidence, fuzz, mutants, python, root, sanitize, succ
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
 /// Random cases of every property of the library.
 const CASES: &str = "20000";
-/// How long each fuzz target runs.
+/// The run time of each fuzz target.
 const FUZZ_SECONDS: u64 = 600;
 
-/// Runs it all.
+/// Runs everything.
 ///
 /// # Errors
-/// As each of them: the first that fails ends it.
+/// As each of the checks. The first failure ends the task.
 pub(crate) fn run() -> Result<()> {
     succeed(cargo().args(["test", "--workspace", "--release", "--", "--ignored", "--show-output"]))?;
     succeed(cargo().env("PROPTEST_CASES", CASES).args(["test", "--package", "crossgrain", "--release"]))?;
-    // The tests build the command line with GPUs, and copy the Python package.
+    // The tests build the command line with GPU support, and copy the Python package.
     succeed(cargo().args([
         "test",
         "--package",
@@ -47,10 +47,10 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Gives the stream of a seed to dieharder, whose tests take `samples` of it each, or as many as they want.
+/// Runs dieharder's tests on the stream of a seed. Each test takes `samples` samples, or its default number.
 ///
 /// # Errors
-/// If something cannot be run, or a test fails.
+/// If a program cannot be run, or a test fails.
 pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Result<()> {
     succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
     let program = root().join(target()).join("release/crossgrain");
@@ -59,13 +59,13 @@ pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Resu
     let mut random = random.spawn().map_err(|error| format!("cannot run crossgrain: {error}"))?;
     let stream = random.stdout.take().ok_or("crossgrain has no output")?;
     let mut tests = Command::new("dieharder");
-    // Generator 200 is standard input, and -k 2 the exact test for how even p-values are.
+    // Generator 200 is standard input. `-k 2` selects the exact test for the distribution of p-values.
     tests.args(["-a", "-g", "200", "-k", "2"]).stdin(stream).stdout(Stdio::piped());
     if let Some(samples) = samples {
         tests.args(["-p", &samples.to_string()]);
     }
     let mut dieharder = tests.spawn().map_err(|error| format!("cannot run dieharder: {error}"))?;
-    // It holds an end of the stream, too: nobody may, or the stream's program would never learn that nobody reads any more.
+    // Drops the copy of the pipe's reading end. Otherwise the generator would not notice when dieharder ends.
     drop(tests);
     let lines = BufReader::new(dieharder.stdout.take().ok_or("dieharder has no output")?).lines();
     let mut verdicts = Verdicts::default();
@@ -80,11 +80,11 @@ pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Resu
         return Err(format!("dieharder failed ({done})"));
     }
     verdicts.told(cipher, seed)?;
-    // Fewer samples than a test wants are no evidence.
+    // Runs with fewer samples than the tests want are not recorded.
     if samples.is_none() { evidence::keep("statistics", &verdicts.figures(cipher, seed)) } else { Ok(()) }
 }
 
-/// What dieharder said, how often.
+/// The number of each verdict.
 #[derive(Debug, Default, PartialEq)]
 struct Verdicts {
     passed: usize,
@@ -93,7 +93,7 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    /// Counts a line of its table, which ends with a verdict; other lines do not.
+    /// Counts the verdict at the end of a line of dieharder's table. Other lines have none.
     fn add(&mut self, line: &str) {
         match line.rsplit('|').next().map(str::trim) {
             Some("PASSED") => self.passed += 1,

@@ -1,15 +1,15 @@
-//! Tables that a task makes and a page of the documentation holds: between two comments that name the task, so
-//! that the text around them stays as people wrote it.
+//! Generated tables in pages of the documentation. Two comments with the name of the task enclose each table;
+//! the text around them is written by hand.
 
 use std::fs;
 use std::ops::Range;
 
 use crate::{Result, root};
 
-/// Puts a table into a page, from the root, in place of what its task made before.
+/// Replaces the table of a task in a page. The page is a path from the root.
 ///
 /// # Errors
-/// If the page cannot be read or written, or has no place for it.
+/// If the page cannot be read or written, or has no place for the table.
 pub(crate) fn put(page: &str, task: &str, table: &str) -> Result<()> {
     let (mut text, place) = opened(page, task)?;
     text.replace_range(place, &format!("\n{table}"));
@@ -18,7 +18,7 @@ pub(crate) fn put(page: &str, task: &str, table: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether [`put`] will find its place: to be asked before long work.
+/// Checks that [`put`] will find its place, before long work begins.
 ///
 /// # Errors
 /// If the page cannot be read, or has no place.
@@ -26,20 +26,20 @@ pub(crate) fn expect(page: &str, task: &str) -> Result<()> {
     opened(page, task).map(drop)
 }
 
-/// A page, and where in it a task's table stands.
+/// A page, and the range of a task's table in it.
 fn opened(page: &str, task: &str) -> Result<(String, Range<usize>)> {
     let text = fs::read_to_string(root().join(page)).map_err(|error| format!("{page}: {error}"))?;
     let place = place(&text, task).ok_or_else(|| format!("{page} has no place for `{}`", begin(task)))?;
     Ok((text, place))
 }
 
-/// What a page holds of a task, without the comments: for tests that hold it to what the task would make now.
+/// A task's table in a page, without the comments, for tests that compare it with the task's present output.
 #[cfg(test)]
 pub(crate) fn between<'t>(text: &'t str, task: &str) -> Option<&'t str> {
     place(text, task).map(|place| &text[place])
 }
 
-/// Where in a page that is.
+/// The range of a task's table in a page.
 fn place(text: &str, task: &str) -> Option<Range<usize>> {
     let comment = begin(task);
     let start = text.find(&comment)? + comment.len();

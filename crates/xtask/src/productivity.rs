@@ -1,7 +1,7 @@
-//! `cargo xtask chart productivity`: how much there is to write of a generator of AES in counter mode, for all targets
-//! together, beside the CUDA C that is emitted and a sequential implementation.
+//! `cargo xtask chart productivity`: the code size of an AES generator in counter mode, for all targets
+//! together. It is compared with the emitted CUDA C and with a sequential implementation.
 //!
-//! The counting is done by well-known analysers (`bench/productivity.py`), in an environment of their own under `target/`.
+//! Well-known analysers count (`bench/productivity.py`), in a separate environment under `target/`.
 
 use std::fs;
 use std::process::Command;
@@ -9,13 +9,13 @@ use std::process::Command;
 use crate::python::{has_environment, install, program};
 use crate::{Result, cargo, root, succeed, target};
 
-/// Whatever counts.
+/// The analysers.
 const ANALYSERS: [&str; 2] = ["lizard", "multimetric"];
 
 /// Prints the table of docs/parallel.md.
 ///
 /// # Errors
-/// If Python or the analysers cannot be had, or the program cannot be built.
+/// If Python or the analysers cannot be installed, or the program cannot be built.
 pub(crate) fn run() -> Result<()> {
     let environment = root().join(target()).join("analysers");
     if !has_environment(&environment) {
@@ -23,7 +23,7 @@ pub(crate) fn run() -> Result<()> {
     }
     succeed(install(&environment).args(ANALYSERS))?;
     let emitted = environment.join("aes-ctr.cu");
-    // A file of an earlier run may be of another version.
+    // The file of an earlier run may come from another version.
     let _ = fs::remove_file(&emitted);
     let mut emit = cargo();
     emit.args(["run", "--quiet", "-p", "crossgrain-cli", "--", "circuit", "aes-ctr", "--emit", "cuda"]);
@@ -38,7 +38,7 @@ mod tests {
 
     use crate::root;
 
-    /// The script names files and, after each, functions and macros of it: all of them in quotation marks.
+    /// The script names files and, after each, some of its functions and macros, all in quotation marks.
     #[test]
     fn all_that_is_counted_is_there() {
         let script = include_str!("../../../bench/productivity.py");

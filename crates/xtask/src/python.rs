@@ -1,9 +1,10 @@
-//! `cargo xtask python`: puts the package into a fresh environment, and runs the Python tests there. The native module is that of the
-//! workspace's build. A wheel would take another build of the whole library, which `cargo xtask nightly` takes the time for.
-//! `cargo xtask bench python`: an optimised wheel, and the random generators timed beside others.
+//! `cargo xtask python`: installs the package into a fresh environment, and runs the Python tests there. The
+//! native module comes from the workspace's build. A wheel would need another build of the whole library,
+//! which only `cargo xtask nightly` does. `cargo xtask bench python`: builds an optimised wheel, and compares
+//! the random generators with others.
 //!
-//! Everything lies under `target/`. Without Python, or where its installer cannot get what the tests need, the step is
-//! skipped, and says so.
+//! All files are under `target/`. Without Python, or if its installer cannot download the packages for the
+//! tests, the step is skipped with a message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::{Result, root, succeed, target, workspace};
 
-/// What builds the wheel.
+/// The tool that builds the wheel.
 const BUILDS: &str = "maturin>=1.10,<2";
 
-/// What the tests need besides the package, and what they use where it can be had.
+/// Packages that the tests require, and those that they use if available.
 const NEEDED: [&str; 3] = ["numpy>=1.25", "pytest", "hypothesis"];
 const USED: [&str; 9] = [
     "cffi",
@@ -31,7 +32,7 @@ const USED: [&str; 9] = [
 /// Runs the tests with the workspace's module.
 ///
 /// # Errors
-/// If something cannot be started, built or copied.
+/// If a program cannot be started, built or copied.
 pub(crate) fn run() -> Result<ExitCode> {
     let Some(environment) = environment(&NEEDED) else { return Ok(ExitCode::SUCCESS) };
     put_package(&environment, &workspace::build()?.module)?;
@@ -41,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 /// Runs the tests with a wheel.
 ///
 /// # Errors
-/// If something cannot be started, or the wheel cannot be built or installed.
+/// If a program cannot be started, or the wheel cannot be built or installed.
 pub(crate) fn run_with_wheel() -> Result<ExitCode> {
     let Some(environment) = environment_with_maturin() else { return Ok(ExitCode::SUCCESS) };
     put_wheel(&environment, "dev")?;
@@ -51,7 +52,7 @@ pub(crate) fn run_with_wheel() -> Result<ExitCode> {
 /// Times the generators.
 ///
 /// # Errors
-/// As [`run_with_wheel`], or if a generator gives a wrong answer.
+/// As [`run_with_wheel`], or if a generator gives a wrong result.
 pub(crate) fn bench() -> Result<ExitCode> {
     if let Some(environment) = environment_with_maturin() {
         put_wheel(&environment, "release")?;
@@ -62,12 +63,13 @@ pub(crate) fn bench() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same where a wheel is to be built.
+/// The same, with the tool that builds a wheel.
 fn environment_with_maturin() -> Option<PathBuf> {
     environment(&[&[BUILDS], &NEEDED[..]].concat())
 }
 
-/// A fresh environment with what is needed and used; none, and a word about it, where it cannot be had.
+/// A fresh environment with the required and optional packages. `None`, with a message, if it cannot be
+/// created.
 fn environment(needed: &[&str]) -> Option<PathBuf> {
     let environment = root().join(target()).join("python");
     if !has_environment(&environment) {
@@ -75,7 +77,7 @@ fn environment(needed: &[&str]) -> Option<PathBuf> {
         return None;
     }
     let wheels = "--only-binary=:all:";
-    // All in one call, which finds out once what goes together.
+    // One call, so that pip resolves all versions together.
     if succeeds(install(&environment).arg(wheels).args(needed).args(USED)) {
         return Some(environment);
     }
@@ -94,7 +96,7 @@ fn environment(needed: &[&str]) -> Option<PathBuf> {
 /// Builds the wheel in a profile, and installs it.
 fn put_wheel(environment: &Path, profile: &str) -> Result<()> {
     let wheels = root().join(target()).join("wheels");
-    // Those of earlier runs: only the one built now is to be installed.
+    // Wheels of earlier runs must not be installed.
     let _ = fs::remove_dir_all(&wheels);
     let mut build = Command::new(program(environment, "maturin"));
     succeed(
@@ -105,7 +107,7 @@ fn put_wheel(environment: &Path, profile: &str) -> Result<()> {
     succeed(install(environment).arg(wheel))
 }
 
-/// Puts the package's files and a native module where the environment finds them.
+/// Copies the package's files and a native module to the environment's packages.
 fn put_package(environment: &Path, module: &Path) -> Result<()> {
     let ask = "import sysconfig; print(sysconfig.get_path('platlib'), end='')";
     let told = Command::new(program(environment, "python")).args(["-c", ask]).output();
@@ -122,31 +124,32 @@ fn put_package(environment: &Path, module: &Path) -> Result<()> {
     copied.map(|_| ()).map_err(|error| format!("{}: {error}", package.display()))
 }
 
-/// Makes the environment anew.
+/// Creates the environment, and replaces an existing one.
 pub(crate) fn has_environment(environment: &Path) -> bool {
     let mut make = Command::new("python3");
     succeeds(make.args(["-m", "venv", "--clear"]).arg(environment))
 }
 
-/// A program of the environment's.
+/// The path of a program in the environment.
 pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     environment.join(folder).join(name)
 }
 
-/// Installs into the environment. Nothing is compiled to bytecode before it is used: most never is.
+/// Installs into the environment. Bytecode is compiled only at the first use, because most of it is never
+/// needed.
 pub(crate) fn install(environment: &Path) -> Command {
     let mut command = Command::new(program(environment, "python"));
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
     command
 }
 
-/// Runs the tests, and counts them in the words of Rust's.
+/// Runs the tests, and prints their counts in the format of Rust's tests.
 fn test(environment: &Path) -> Result<ExitCode> {
     let mut tests = Command::new(program(environment, "python"));
     let done = tests
         .args(["-m", "pytest", "-q"])
-        // Bytecode lies beside no source.
+        // Keeps bytecode out of the source folders.
         .env_remove("PYTHONDONTWRITEBYTECODE")
         .env("PYTHONPYCACHEPREFIX", environment.join("bytecode"))
         .current_dir(root())
@@ -164,7 +167,7 @@ fn test(environment: &Path) -> Result<ExitCode> {
     Ok(if done.status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// `3 passed, 1 skipped in 0.5s` as the last line of a Rust test.
+/// Turns `3 passed, 1 skipped in 0.5s` into the last line of a Rust test.
 fn in_rusts_words(summary: &str, succeeded: bool) -> String {
     let of = |what: &str| {
         let counts = summary.trim_matches(['=', ' ']).split(", ");

@@ -1,7 +1,8 @@
-//! `cargo xtask reproduce NAME`: a table of the literature again, ours beside theirs, put into `docs/reproduction.md`.
+//! `cargo xtask reproduce NAME`: repeats a table of the literature, with our figures next to the published
+//! ones, in `docs/reproduction.md`.
 //!
-//! Their figures stand here; the page tells where they are from. Ours come from the newest record, or, where files are read
-//! and written, from runs made now (`reproduce/threads.rs`).
+//! The published figures are in this module; the page cites their sources. Ours come from the newest record.
+//! Those that involve files come from runs made now (`reproduce/threads.rs`).
 
 mod composition;
 mod mix;
@@ -34,10 +35,10 @@ pub(crate) enum Table {
     Source,
 }
 
-/// Makes a table, or all of them, and puts it into the page.
+/// Generates one table or all tables, and writes them to the page.
 ///
 /// # Errors
-/// If the record lacks what is needed, or something cannot be run.
+/// If the record lacks a figure, or a program cannot be run.
 pub(crate) fn run(table: Option<Table>) -> Result<()> {
     let tables = table.map_or_else(|| Table::value_variants().to_vec(), |table| vec![table]);
     for table in tables {
@@ -57,7 +58,7 @@ pub(crate) fn run(table: Option<Table>) -> Result<()> {
     Ok(())
 }
 
-/// What the newest record says of single threads, and its name.
+/// The single-thread figures of the newest record, and its name.
 struct Record {
     name: String,
     cycles_per_byte: BTreeMap<String, f64>,
@@ -105,7 +106,7 @@ fn bundle(record: &Record) -> Result<String> {
         ("256 bits (AVX2)", "bitsliced-256"),
         ("512 bits (AVX-512)", "bitsliced"),
     ] {
-        // The whole job where it is in the record; else the cipher with both conversions.
+        // The whole job if the record has it; otherwise the cipher with both conversions.
         let job = record.cycles_per_byte(&format!("aes-128-ecb/{id}"));
         let cycles = BUNDLE_BYTES * job.or_else(|_| sliced(record, id))?;
         let _ = writeln!(text, "| {word}, cycles | {cycles:.0} | {tables:.0} | {:.2} |", cycles / tables);
@@ -113,7 +114,7 @@ fn bundle(record: &Record) -> Result<String> {
     Ok(text)
 }
 
-/// The cipher bit-sliced and the conversions around it.
+/// The cost of the bit-sliced cipher with both conversions.
 fn sliced(record: &Record, width: &str) -> Result<f64> {
     let (bits, isa) = match width {
         "bitsliced-128" => (128, "sse2"),
@@ -127,7 +128,7 @@ fn sliced(record: &Record, width: &str) -> Result<f64> {
     parts.iter().map(|id| record.cycles_per_byte(id)).sum()
 }
 
-/// One block at a time against as many as a kernel takes.
+/// One block at a time, compared with the number that a kernel takes.
 fn batching(record: &Record) -> Result<String> {
     let mut text =
         "| GB/s, one thread | block by block | many at a time | gain |\n|---|---|---|---|\n".to_owned();
@@ -148,7 +149,7 @@ fn batching(record: &Record) -> Result<String> {
     Ok(text)
 }
 
-/// One text beside implementations that were written for one instruction set, and how long the text is.
+/// One source compared with implementations for one instruction set each, and the length of the source.
 fn source(record: &Record) -> Result<String> {
     let mut text = "| one source, one CPU thread | ours over theirs, in cycles |\n|---|---|\n".to_owned();
     let _ = writeln!(text, "| theirs, over sequential C++ | under 1.05 |");
@@ -212,7 +213,8 @@ mod tests {
 
     type Table = fn(&Record) -> Result<String>;
 
-    /// Each table equals the task's output for the record that it names. `threads` measures, and `source` counts lines.
+    /// Each table must equal the task's output for the record that it names. `threads` measures, and `source`
+    /// counts lines, so they are left out.
     #[test]
     fn the_page_matches_the_records_it_names() {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();

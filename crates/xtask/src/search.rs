@@ -1,8 +1,8 @@
-//! `cargo xtask bench search`: key search beside hashcat, in turns, on all cores.
+//! `cargo xtask bench search`: compares key search with hashcat, in turns, on all cores.
 //!
-//! hashcat tries keys as masks (its modes 26401 and 26403, AES-ECB with a key of 128 and 256 bits). Before
-//! anything is timed, both find a key that was planted. Then hashcat measures itself, in the way it likes best, and ours
-//! searches a mask without a hit. The fastest of all turns stands for each.
+//! hashcat tries keys as masks (its modes 26401 and 26403: AES-ECB with keys of 128 and 256 bits). First,
+//! both programs must find a planted key. Then hashcat runs its benchmark with its preferred settings, and
+//! crossgrain searches a mask without a hit. The fastest turn of each counts.
 
 use std::process::{Command, Stdio};
 
@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use crate::{Result, cargo, root, succeed, target};
 
-/// How often each gets its turn.
+/// The number of turns of each program.
 const TURNS: usize = 3;
 
-/// Candidates of one of our turns: some seconds.
+/// Candidates in one turn of crossgrain: some seconds.
 const CANDIDATES: &str = "4000000000";
 
-/// What the ratio should be, with AVX-512 and VAES or GFNI.
+/// The target ratio, with AVX-512 and VAES or GFNI.
 const AIM: f64 = 15.0;
 
-/// The plaintext of all of them.
+/// The plaintext of all searches.
 const PLAIN: &str = "00112233445566778899aabbccddeeff";
 
-/// What both search: a cipher, and a key whose last two characters are lost.
+/// A search for both programs: a cipher, and a key whose last two characters are unknown.
 struct Job {
     cipher: &'static str,
-    /// hashcat's number for it.
+    /// The number of the mode in hashcat.
     mode: &'static str,
-    /// What `openssl enc -aes-…-ecb -nopad` makes of the plaintext under the key.
+    /// The output of `openssl enc -aes-…-ecb -nopad` for the plaintext under the key.
     crypt: &'static str,
     /// The key without its last two characters.
     key: &'static str,
@@ -48,13 +48,13 @@ const JOBS: [Job; 2] = [
     },
 ];
 
-/// The two characters.
+/// The two unknown characters.
 const LOST: &str = "42";
 
-/// Times both.
+/// Times both programs.
 ///
 /// # Errors
-/// If something cannot be run, or does not find what was planted.
+/// If a program cannot be run, or does not find the planted key.
 pub(crate) fn run() -> Result<()> {
     succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
     if !Command::new("hashcat")
@@ -82,7 +82,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 impl Job {
-    /// Both find the key.
+    /// Checks that both programs find the key.
     fn check(&self) -> Result<()> {
         let Self { mode, crypt, key, .. } = self;
         let (line, mask) = (format!("{crypt}:{PLAIN}"), format!("{key}?d?d"));
@@ -96,16 +96,16 @@ impl Job {
         Ok(())
     }
 
-    /// Keys a second of hashcat's own benchmark.
+    /// Keys per second in hashcat's benchmark.
     fn theirs(&self) -> Result<f64> {
         let told = output(hashcat().args(["--benchmark", "--machine-readable", "--quiet", "-m", self.mode]))?;
-        // Device, mode, two clocks, milliseconds, keys a second.
+        // Device, mode, two clocks, milliseconds, keys per second.
         let line = told.lines().find(|line| line.split(':').nth(1) == Some(self.mode));
         let speed = line.and_then(|line| line.rsplit(':').next()?.parse().ok());
         speed.ok_or_else(|| format!("hashcat does not tell its speed: {told}"))
     }
 
-    /// Keys a second of ours, where no key fits.
+    /// Keys per second of crossgrain, for a mask without a hit.
     fn ours(&self) -> Result<f64> {
         let mut search = self.crossgrain(&format!("{}?b?b?b?b?b", &self.key[..self.key.len() - 3]));
         search.args(["--json", "--limit", CANDIDATES]).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -133,14 +133,14 @@ impl Job {
     }
 }
 
-/// hashcat without files that it leaves behind.
+/// hashcat, set up to leave no files.
 fn hashcat() -> Command {
     let mut hashcat = Command::new("hashcat");
     hashcat.args(["--logfile-disable", "--restore-disable"]);
     hashcat
 }
 
-/// What a program writes to standard output, however it ends.
+/// The standard output of a program, whatever its exit status.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().display().to_string();
     let done =

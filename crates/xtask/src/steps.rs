@@ -1,9 +1,9 @@
-//! Steps that `cargo xtask check` and `cargo xtask test` are made of: each runs, whatever fails, and what failed and a count of it all
-//! come at the end.
+//! The steps of `cargo xtask check` and `cargo xtask test`. All steps run, even if some fail. A summary with
+//! the failures and a total follows.
 //!
-//! The count is for people and programs alike: the last line reads `N passed, M failed, K skipped`.
-//! Tests say what this machine cannot run by printing `skipped: WHAT (WHY)`; those lines are gathered
-//! too, because a skipped test passes, and nobody would know.
+//! The last line reads `N passed, M failed, K skipped`, for people and programs. A test that this machine
+//! cannot run prints `skipped: WHAT (WHY)` and passes. These lines are collected so that skipped tests are
+//! visible.
 
 mod pool;
 
@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 pub(crate) use self::pool::{Job, run};
 use crate::{Result, cargo, workspace};
 
-/// A check: a command that succeeds where all is well.
+/// A check: a command that succeeds if everything is right.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) name: &'static str,
@@ -31,10 +31,10 @@ pub(crate) enum Program {
     Crossgrain,
 }
 
-/// Programs that take less are shown together.
+/// Programs that take less time are summed up in one line.
 const SHOWN_SECONDS: f64 = 10.0;
 
-/// What became of a step or a test program.
+/// The outcome of a step or a test program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
@@ -42,7 +42,7 @@ pub(crate) enum Outcome {
     Skipped,
 }
 
-/// A step or a test program that was run.
+/// A step or a test program that has run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) name: String,
@@ -51,15 +51,15 @@ pub(crate) struct Run {
     pub(crate) output: Output,
 }
 
-/// What is gathered from the output of a step while it is shown.
+/// Facts collected from the output of a step while it is shown.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     counts: Counts,
     /// Tests that failed.
     failed: Vec<String>,
-    /// What was skipped and why, without repetition.
+    /// Skipped checks with their reasons, without repetition.
     skipped: BTreeSet<String>,
-    /// Whether the lines now are what passing tests printed.
+    /// Whether the current lines are the output of passing tests.
     is_from_passing_test: bool,
 }
 
@@ -70,7 +70,7 @@ struct Counts {
     skipped: usize,
 }
 
-/// Shows what became of all that was run. Succeeds if all did.
+/// Prints the results of all runs. Succeeds if all of them did.
 pub(crate) fn summary(runs: &[Run]) -> ExitCode {
     show(runs);
     let total = total(runs);
@@ -79,7 +79,7 @@ pub(crate) fn summary(runs: &[Run]) -> ExitCode {
 }
 
 impl Step {
-    /// Runs it; one that cannot be started has failed.
+    /// Runs the step. If it cannot be started, it has failed.
     pub(crate) fn run(&self) -> Run {
         let made = self.command();
         pool::watch(
@@ -103,8 +103,8 @@ impl Step {
 }
 
 impl Output {
-    /// Notes what a line tells, and answers whether to show it: what passing tests print is asked
-    /// for only to find what they skipped.
+    /// Collects the facts of a line. Returns whether to show it: the output of passing tests is read only to
+    /// find skipped checks.
     fn read(&mut self, line: &str) -> bool {
         if let Some(what) = line.strip_prefix("skipped: ") {
             self.skipped.insert(what.trim_end().to_owned());
@@ -140,7 +140,7 @@ impl Counts {
     }
 }
 
-/// Adds up tests, steps other than tests, and what was skipped.
+/// Sums up tests, steps other than tests, and skipped checks.
 fn total(runs: &[Run]) -> Counts {
     let mut total = Counts::default();
     for run in runs {
@@ -151,12 +151,13 @@ fn total(runs: &[Run]) -> Counts {
 }
 
 impl Run {
-    /// A command that failed before this one began.
+    /// A command that failed before this task began.
     pub(crate) fn failed_before(name: &str) -> Self {
         Self { name: name.to_owned(), outcome: Outcome::Failed, seconds: 0.0, output: Output::default() }
     }
 
-    /// Tests, or else the step itself; a step that failed before its tests did counts as one failure.
+    /// The counts of its tests, or of the step itself. A step that failed before its tests did counts as one
+    /// failure.
     fn counts(&self) -> Counts {
         let mut counts = self.output.counts;
         let is_of_tests = counts != Counts::default();
@@ -206,7 +207,7 @@ fn show(runs: &[Run]) {
 mod tests {
     use super::*;
 
-    /// What `cargo test -- --show-output` prints of two programs, the second with a failure.
+    /// The output of `cargo test -- --show-output` for two programs. The second has a failure.
     const PRINTED: &str = "
 running 3 tests
 test a ... ok

@@ -1,21 +1,21 @@
 //! `cargo xtask taint`: runs the library's kernels under valgrind's memcheck, with key and data declared
 //! secret (`crates/xtask/examples/taint`).
 //!
-//! Valgrind knows neither AVX-512 nor VAES nor GFNI. Those instances come of the same generic source as the
-//! ones checked here, and `cargo xtask asm` reads their assembly.
+//! Valgrind does not support AVX-512, VAES and GFNI. Kernels for these come from the same generic source as
+//! those checked here, and `cargo xtask asm` checks their assembly.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::{Result, examined, root, succeed, target};
 
-/// Lines of memcheck's log shown of a failure.
+/// Lines of memcheck's log that are shown for a failure.
 const LOG_LINES_SHOWN: usize = 60;
 
 /// Builds the example and runs it under memcheck.
 ///
 /// # Errors
-/// If it cannot be built or run, or a variant leaks what it should not.
+/// If it cannot be built or run, or a variant leaks more than it declares.
 pub(crate) fn run() -> Result<()> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         println!("skipped: taint (not x86-64 under Linux)");
@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<()> {
     let example = examined::build()?.taint;
     let log = root().join(target()).join("taint.log");
     let mut valgrind = Command::new("valgrind");
-    // Without a limit: the controls alone make more reports than memcheck counts.
+    // Without a limit, because the positive controls exceed memcheck's default limit of reports.
     valgrind.args(["--quiet", "--error-limit=no"]);
     valgrind.arg(format!("--log-file={}", log.display()));
     let checked = succeed(valgrind.arg(example));

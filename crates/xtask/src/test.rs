@@ -1,7 +1,8 @@
-//! `cargo xtask test`: all tests, whatever fails. What needs no run of what is tested is `cargo xtask check`'s.
+//! `cargo xtask test`: runs all tests, even if some fail. Checks that do not run the tested code belong to
+//! `cargo xtask check`.
 //!
-//! The workspace is built once, with one set of features, and its test programs run beside what else there is to do, as many at a
-//! time as there are cores: a test of one thread leaves no core idle.
+//! The workspace is built once, with one set of features. Its test programs and the other steps then run in
+//! parallel, one per core, so that single-threaded tests leave no core idle.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -9,7 +10,8 @@ use std::time::Instant;
 use crate::steps::{self, Job, Outcome, Output, Program, Run, Step};
 use crate::workspace::{self, FEATURES};
 
-/// What runs beside the test programs. Steps of a row follow one another: cargo locks the folder that they share.
+/// Steps that run in parallel with the test programs. The steps of a row run in sequence because cargo locks
+/// their common folder.
 #[rustfmt::skip] // a table: one line a step
 const BESIDE: &[&[Step]] = &[
     &[
@@ -19,7 +21,8 @@ const BESIDE: &[&[Step]] = &[
     &[Step { name: "demo", program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] }],
 ];
 
-/// Test programs that take longest, the longest first. One that began last would run alone.
+/// The slowest test programs, the longest first. If one of them started last, it would run without others at
+/// the end.
 const LONG: &[&str] = &[
     "crossgrain-gpu parallel",
     "crossgrain device_search",
@@ -46,7 +49,7 @@ pub(crate) fn run(check_failed: bool) -> ExitCode {
     steps::summary(&runs)
 }
 
-/// Builds the workspace, which is a step too, and gives its test programs.
+/// Builds the workspace, which counts as a step, and returns its test programs.
 fn build() -> (Run, Vec<Job>) {
     println!("== build");
     let start = Instant::now();

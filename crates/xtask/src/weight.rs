@@ -1,9 +1,10 @@
-//! `cargo xtask weight`: what it costs a user to build crossgrain, from nothing.
+//! `cargo xtask weight`: the cost of building crossgrain from scratch.
 //!
-//! A crate that depends on the library is made in a temporary folder and built, in release and debug, with the features it has by
-//! default and with none, which leaves AES; then the command line. The figures are kept in `bench/record/` and written into a page.
-//! Seconds are of processor, user and system, of all that cargo ran; memory is the most that one process of the compiler
-//! held. Crates are those that are compiled for the target, the library's own included.
+//! It creates a crate that depends on the library in a temporary folder. It builds that crate in release and
+//! debug, with the default features and with none (AES only), and then the command line. The figures go to
+//! `bench/record/` and to a page. Seconds are processor time, user and system, of all processes that cargo
+//! ran. Memory is the peak of a single compiler process. Crates are those compiled for the target, including
+//! the library.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,7 @@ use crate::{Result, cargo, day, pages, root, rustc};
 const PAGE: &str = "docs/install.md";
 const TASK: &str = "weight";
 
-/// What is built, and how much of everything it may take.
+/// A build, and the limits of its cost.
 struct Case {
     what: &'static str,
     package: Package,
@@ -29,7 +30,7 @@ struct Case {
 
 #[derive(Clone, Copy)]
 enum Package {
-    /// A crate that depends on the library, by a line with this behind its path.
+    /// A crate that depends on the library. The text follows the path in its manifest.
     Dependent(&'static str),
     Program,
 }
@@ -47,20 +48,20 @@ const CASES: [Case; 5] = [
     Case::new("the program, release", Package::Program, RELEASE, 240.0, None),
 ];
 
-/// What one process of the compiler may hold in any of them.
+/// The most memory of one compiler process, in any build.
 const BAR_MIB: u64 = 2048;
 
-/// What a build cost.
+/// The cost of a build.
 struct Cost {
     processor_s: f64,
     peak_kib: u64,
     crates: usize,
 }
 
-/// Builds everything, and writes the table.
+/// Runs all builds, and writes the table.
 ///
 /// # Errors
-/// If something cannot be built or measured.
+/// If a build or a measurement fails.
 pub(crate) fn run() -> Result<()> {
     pages::expect(PAGE, TASK)?;
     let folder = root().join(crate::target()).join("weight");
@@ -88,7 +89,7 @@ pub(crate) fn run() -> Result<()> {
     pages::put(PAGE, TASK, &table)
 }
 
-/// Puts the figures beside the other records of the machine.
+/// Writes the figures to the folder of the machine's records.
 fn keep(machine: &str, day: &str, record: &str) -> Result<()> {
     let folder = root().join("bench/record").join(slug(machine));
     let file = folder.join(format!("{day}-weight.csv"));
@@ -107,7 +108,7 @@ impl Case {
         Self { what, package, profile, bar_s, bar_crates }
     }
 
-    /// Builds from nothing.
+    /// Builds from scratch.
     fn cost(&self, folder: &Path) -> Result<Cost> {
         if folder.exists() {
             fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -138,12 +139,12 @@ impl Case {
         let mut crates: Vec<_> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
         crates.sort_unstable();
         crates.dedup();
-        // The package at the root is the user's own.
+        // The root package is the user's and is not counted.
         Ok(Cost { processor_s: children_s()? - before_s, peak_kib, crates: crates.len() - 1 })
     }
 }
 
-/// A crate that depends on the library; gives its manifest.
+/// Creates a crate that depends on the library. Returns its manifest.
 fn dependent(folder: &Path, features: &str) -> Result<std::path::PathBuf> {
     let library = root().join("crates/crossgrain");
     let manifest = format!(
@@ -161,18 +162,18 @@ fn dependent(folder: &Path, features: &str) -> Result<std::path::PathBuf> {
     Ok(folder.join("Cargo.toml"))
 }
 
-/// Seconds of processor of all processes that were waited for, and of theirs.
+/// Processor seconds of all child processes that have ended, and of their children.
 fn children_s() -> Result<f64> {
-    /// What Linux counts them in, everywhere.
+    /// Linux uses this unit on every architecture.
     const TICKS_A_SECOND: f64 = 100.0;
     let text = fs::read_to_string("/proc/self/stat").map_err(|error| format!("/proc/self/stat: {error}"))?;
-    // The name, in parentheses, may hold blanks.
+    // The process name, in parentheses, may contain blanks.
     let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let ticks: Vec<f64> = fields.skip(13).take(2).filter_map(|field| field.parse().ok()).collect();
     Ok(ticks.iter().sum::<f64>() / TICKS_A_SECOND)
 }
 
-/// The most memory that a compiler that runs now has held.
+/// The peak memory of the compiler processes that run now.
 fn compilers_kib() -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let peak = |status: String| {

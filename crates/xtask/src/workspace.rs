@@ -1,7 +1,8 @@
-//! The workspace in the ordinary profile: built once, with all that is optional, for the tests and the Python package.
+//! The build of the workspace in the ordinary profile, with all optional features, for the tests and the
+//! Python package.
 //!
-//! One call of cargo builds all of it. Calls for single packages do not agree on the features of what these depend on, and each would
-//! compile the library once more.
+//! One call of cargo builds everything. Calls for single packages would resolve different features, and each
+//! would compile the library again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +11,13 @@ use serde_json::Value;
 
 use crate::{Result, artifacts, cargo, root, target};
 
-/// What is optional in the command line and the Python package.
+/// The optional features of the command line and the Python package.
 pub(crate) const FEATURES: &str = "crossgrain-cli/gpu,crossgrain-py/gpu";
 
-/// All that is compiled, but no benchmarks: by `--all-targets` every library would be compiled for those once more.
+/// All targets except benchmarks. `--all-targets` would compile every library once more for those.
 const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--examples"];
 
-/// What was built.
+/// The files that were built.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
     pub(crate) programs: Vec<TestProgram>,
@@ -24,20 +25,20 @@ pub(crate) struct Built {
     pub(crate) module: PathBuf,
 }
 
-/// A program of tests.
+/// A test program.
 #[derive(Debug)]
 pub(crate) struct TestProgram {
-    /// Its package and its own name, such as `crossgrain agree`.
+    /// Its package and its name, for example `crossgrain agree`.
     pub(crate) name: String,
     path: PathBuf,
-    /// Of its package, where it expects to run.
+    /// The folder of its package, in which it must run.
     folder: PathBuf,
 }
 
-/// Builds what is not up to date.
+/// Builds everything that is out of date.
 ///
 /// # Errors
-/// If it cannot be built.
+/// If the build fails.
 pub(crate) fn build() -> Result<Built> {
     let mut build = cargo();
     build.args(["build", "--workspace", "--features", FEATURES]).args(TARGETS);
@@ -54,7 +55,7 @@ pub(crate) fn build() -> Result<Built> {
     Ok(built)
 }
 
-/// The command line, once it is built.
+/// The path of the command line after a build.
 pub(crate) fn program() -> PathBuf {
     root().join(target()).join("debug/crossgrain")
 }
@@ -68,7 +69,7 @@ impl TestProgram {
         Some(Self { name, path, folder })
     }
 
-    /// It runs as `cargo test` runs it; tests that pass show what they printed.
+    /// The command that `cargo test` would use. Passing tests show their output.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.arg("--show-output").current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);

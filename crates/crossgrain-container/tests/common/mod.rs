@@ -1,4 +1,4 @@
-//! What tests of encrypted files share.
+//! Helpers shared by the tests of encrypted files.
 #![allow(
     dead_code,
     unused_imports,
@@ -26,7 +26,7 @@ pub(crate) fn key_of(suite: Suite) -> Vec<u8> {
     painted(suite.key_bytes(), 7)
 }
 
-/// A file encrypted by [`key_of`] its suite.
+/// A file encrypted with [`key_of`] its suite.
 pub(crate) fn encrypted(suite: Suite, plaintext: &[u8]) -> Vec<u8> {
     let header = Header::of_key(suite);
     let mut file = Encryptor::new(Vec::new(), &header, Secret::Key(&key_of(suite)), &options()).unwrap();

@@ -63,28 +63,28 @@ __all__ = [
     "search_shard",
 ]
 
-#: The ciphers by name, with the bytes in a key.
+#: The ciphers by name, with the bytes of a key.
 CIPHERS: dict[str, int] = dict(_native.ciphers())
 
 
 class Mode(NamedTuple):
     """What there is to know of a mode of operation."""
 
-    #: What to call it: "gcm".
+    #: Its name: "gcm".
     name: str
-    #: What it is, in a line.
+    #: A description of one line.
     summary: str
-    #: Whether it has a tag: `seal` and `open` take such modes, `encrypt` and `decrypt` the others.
+    #: Whether it has a tag. `seal` and `open` take modes with a tag, `encrypt` and `decrypt` those without.
     authenticated: bool
-    #: How many keys of the cipher its key consists of.
+    #: The number of cipher keys in its key.
     keys: int
-    #: Bytes in an iv, or in the nonce that is best; None where there is neither.
+    #: Bytes of an iv or of the recommended nonce; None if the mode has neither.
     iv_bytes: int | None
-    #: Whether messages are whole blocks.
+    #: Whether messages must be whole blocks.
     whole_blocks: bool
-    #: Whether the blocks of a message are computed side by side: encrypting, decrypting.
+    #: Whether the blocks of a message are computed in parallel: for encryption, for decryption.
     parallel: tuple[bool, bool]
-    #: What two messages give away that share a key and an iv, a nonce or a sector.
+    #: The leak if two messages share a key and an iv, a nonce or a sector.
     reuse: str
 
 
@@ -178,7 +178,7 @@ def seal(
     return _native.apply_sealed(data, out, cipher, mode, False, key, nonce, aad, tag_bytes, how)
 
 
-def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
+def open(  # noqa: A001 - the usual name for the inverse of seal
     data: Buffer,
     *,
     key: Buffer,
@@ -208,15 +208,15 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
 class Device(NamedTuple):
     """Where work can run."""
 
-    #: What to call it: "cpu", "cuda:0", "wgpu:0".
+    #: Its name: "cpu", "cuda:0", "wgpu:0".
     name: str
-    #: What it is.
+    #: The model.
     model: str
-    #: The CPU's instructions; what drives a GPU.
+    #: The CPU's instruction sets, or the GPU's driver.
     features: str
-    #: How many threads it runs at a time; 0 of a GPU, which does not tell.
+    #: The number of hardware threads; 0 for a GPU, which does not report it.
     threads: int
-    #: Whether it is a GPU that the CPU plays.
+    #: Whether it is a GPU emulated in software on the CPU.
     is_software: bool = False
 
 

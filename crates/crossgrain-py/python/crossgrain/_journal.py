@@ -1,8 +1,8 @@
-"""The journal of a search: what was found, and which candidates were tried.
+"""The journal of a search: the hits, and the candidates that were tried.
 
-A file of JSON, one object a line: the search by its digest, then keys and shards in the order in which they came. A line
-counts once its line end is on the disk. The file is made once and only added to, is locked while somebody
-writes it, and can be read by its owner only, since it holds keys.
+The file has one JSON object per line: first the digest of the search, then hits and shards in order of arrival. A line is valid
+once its line end is on disk. The file is created once and then only appended to. It is locked while a process writes it, and
+only its owner can read it because it contains keys.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._search import Found
 
 try:
     import fcntl
-except ImportError:  # where there is no such lock
+except ImportError:  # systems without this lock
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from ._search import LeftOut, Search
 
-#: The version of the file.
+#: The version of the file format.
 _VERSION = 1
 
 
 class Journal:
-    """A journal in a file, or in memory only if there is no path."""
+    """A journal in a file, or only in memory if the path is None."""
 
     def __init__(
         self, path: str | os.PathLike[str] | None, restore: bool, search: Search, whole: tuple[int, int]
     ) -> None:
-        #: What was found, by its number.
+        #: The hits by number.
         self.found: dict[int, Found] = {}
         self._left_out: dict[str, tuple[int, int]] = {}
         self._done: list[tuple[int, int]] = []
@@ -45,7 +45,7 @@ class Journal:
         if path is None:
             return
         begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole)}
-        # Nobody's link leads elsewhere.
+        # The flags refuse symbolic links.
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         file = self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -67,19 +67,19 @@ class Journal:
             os.close(self._file)
 
     def keep(self, found: Sequence[Found]) -> None:
-        """Keeps what was found."""
+        """Records hits."""
         for one in found:
             if one.number not in self.found:
                 self._add({"found": str(one.number), "candidate": one.candidate.hex(), "key": one.key.hex()})
             self.found[one.number] = one
 
     def done(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
-        """Notes that all candidates with these numbers were tried."""
+        """Records that all candidates with these numbers were tried."""
         self._add({"from": str(start), "to": str(stop), "left_out": left_out})
         self._note(start, stop, left_out)
 
     def rest(self, whole: tuple[int, int]) -> list[tuple[int, int]]:
-        """What was not tried yet of the whole, the last piece first."""
+        """The untried ranges of the whole, the last one first."""
         rest, at = [], whole[0]
         for start, stop in sorted(self._done):
             if start > at:
@@ -90,7 +90,7 @@ class Journal:
         return rest[::-1]
 
     def left_out(self) -> list[LeftOut]:
-        """The words that were left out: why, how many, and the number of the first."""
+        """The refused words: the reason, their count, and the number of the first."""
         return [(reason, count, first) for reason, (count, first) in self._left_out.items()]
 
     def _note(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
@@ -100,7 +100,7 @@ class Journal:
             self._left_out[reason] = (before + count, min(lowest, first))
 
     def _refuse_others(self, file: int) -> None:
-        """Refuses what may be somebody else's: it is written to, and believed."""
+        """Refuses a file that may belong to another user, because it is written and its content is trusted."""
         found = os.fstat(file)
         is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
         if not (stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_own):
@@ -125,10 +125,10 @@ class Journal:
         os.fsync(self._file)
 
     def _read(self, file: int, begun: dict[str, Any]) -> None:
-        """Takes up what an earlier search wrote."""
+        """Reads the lines that an earlier search wrote."""
         with open(file, "rb", closefd=False) as journal:
             text = journal.read()
-        # A line without an end was being written when the search was killed.
+        # The search was killed while it wrote a line without a line end.
         whole, text = text, text[: text.rfind(b"\n") + 1]
         lines = text.splitlines()
         if not lines and not _line(begun).startswith(whole):
@@ -141,7 +141,7 @@ class Journal:
                     raise
                 why = f"{self._path} is damaged in line {number}: begin another journal"
                 raise _native.Error(why) from None
-        # Not before all of it was found to be a journal.
+        # Truncate only after the whole file was found to be a journal.
         os.ftruncate(file, len(text))
         if not lines:
             self._add(begun)
@@ -162,11 +162,11 @@ def _line(line: dict[str, Any]) -> bytes:
 
 
 def _digest(search: Search, whole: tuple[int, int]) -> str:
-    """What tells searches from one another."""
+    """A digest that differs between searches."""
     digest = hashlib.sha256(repr(whole).encode())
     for name, value in sorted(search._job().items()):
         value = _native.bytes_of(value, name) if name == "words" and value is not None else value
-        # Written as by earlier versions, so that their journals can be restored.
+        # In the form of earlier versions, so that their journals can be restored.
         if name == "aad" and search.mode != "siv" and not isinstance(value, bytes):
             value = b"".join(value)
         value = b"" if name == "salt" and value is None else value

@@ -1,6 +1,6 @@
-"""Integers that callers give: one out of its range is refused in a line that names the parameter and the range.
+"""Checks integers that callers give. The error for one out of range is one line with the parameter and the range.
 
-The value is not told: it may be a secret, or have more digits than anyone reads.
+It omits the value, which may be secret or very long.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 from . import _native
 
-#: The most that counts of threads and of bytes may be.
+#: The maximum of thread and byte counts.
 SIZE_MAX = 2 * sys.maxsize + 1
 
 
 def number(name: str, value: Any, most: int | None = SIZE_MAX, least: int = 0) -> int:
-    """An integer of a parameter, from `least` to `most`, both included; without a `most`, as great as it likes."""
+    """The integer of a parameter, from `least` to `most` inclusive. `most` None means no upper limit."""
     try:
         given = operator.index(value)
     except TypeError:
@@ -28,7 +28,7 @@ def number(name: str, value: Any, most: int | None = SIZE_MAX, least: int = 0) -
 
 
 def _shown(limit: int) -> str:
-    """A limit in digits, or as a power of two where those are many."""
+    """A limit in digits, or as a power of two if it is large."""
     if abs(limit) < 1 << 16:
         return str(limit)
     sign, log = "-" if limit < 0 else "", (abs(limit) + 1).bit_length() - 1

@@ -20,9 +20,9 @@ class Stage:
 
     #: Its name: part/representation/isa.
     name: str
-    #: The round that it works for, or 0.
+    #: The round that it serves, or 0.
     round: int
-    #: What its timing may tell: "nothing", or what.
+    #: The information that its timing may leak; "nothing" if none.
     leaks: str
 
 
@@ -30,11 +30,11 @@ class Stage:
 class Plan:
     """The variants that a bundle of blocks runs through."""
 
-    #: Blocks in a bundle.
+    #: The blocks of a bundle.
     bundle_blocks: int
-    #: What it is predicted to cost however little is done.
+    #: The predicted fixed cost in nanoseconds.
     fixed_ns: float
-    #: What it is predicted to cost for each byte.
+    #: The predicted cost per byte in nanoseconds.
     per_byte_ns: float
     #: The variants in order.
     stages: tuple[Stage, ...]
@@ -43,7 +43,7 @@ class Plan:
         return " > ".join(stage.name for stage in self.stages)
 
     def _folded(self) -> list[tuple[str, int]]:
-        """Runs of the same stages told once, with how often they come."""
+        """Consecutive equal stages, merged, each with its count."""
         names = [stage.name for stage in self.stages]
         folded: list[tuple[str, int]] = []
         at = 0
@@ -70,11 +70,11 @@ class Plans:
 
     #: The cipher.
     cipher: str
-    #: What they are for: "encrypt from a counter", say.
+    #: The job, for example "encrypt from a counter".
     job: str
     #: The plans.
     plans: tuple[Plan, ...]
-    #: All of it as JSON, as the command line's `plan --save` writes it.
+    #: Everything as JSON, as the command line's `plan --save` writes it.
     json: str = field(repr=False)
 
     def __iter__(self) -> Iterator[Plan]:
@@ -143,19 +143,19 @@ def plan(
 class Composition:
     """The cheapest way through a row of parts, and what to compare it with."""
 
-    #: What the best path costs.
+    #: The cost of the best path.
     total: float
     #: Its edges: part/representation, and conversions.
     path: tuple[str, ...]
-    #: What all parts in one representation cost, by representation, without the conversions at the ends.
+    #: The cost of all parts in one representation, by representation, without the conversions at the ends.
     pure: dict[str, float]
-    #: The same with them.
+    #: The same with these conversions.
     pure_with_ends: dict[str, float]
-    #: What the best path saves of the best pure form, in percent.
+    #: The saving of the best path over the best pure form, in percent.
     gain_percent: float | None
-    #: What not looking ahead would come to: cost and path.
+    #: The path of a greedy choice: cost and path.
     greedy: tuple[float, tuple[str, ...]]
-    #: The next best: costs and paths.
+    #: The next best paths: costs and paths.
     runners_up: tuple[tuple[float, tuple[str, ...]], ...]
 
 

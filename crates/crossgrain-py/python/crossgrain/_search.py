@@ -1,4 +1,4 @@
-"""Key search: what is sought, among what, and one shard of it."""
+"""Key search: the description of a lost key, and the search of one shard."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing_extensions import Buffer
 
-#: Words that were left out: why, how many, and the number of the first.
+#: Refused words: the reason, their count, and the number of the first.
 LeftOut = tuple[str, int, int]
 
-#: What a file says itself.
+#: Arguments that a file supplies.
 _OF_FILE = (
     "cipher", "known", "mode", "iv", "crypt", "looks",
     "tag", "aad", "sector", "kdf", "salt", "iterations",
     "log_n", "block_size", "lanes", "memory_kib",
 )
 
-#: Numbers, and the most that they may be.
+#: Integer arguments and their maxima.
 _NUMBERS = {
     "sector": (1 << 128) - 1, "iterations": (1 << 32) - 1, "log_n": (1 << 8) - 1,
     "block_size": (1 << 32) - 1, "lanes": (1 << 32) - 1, "memory_kib": (1 << 32) - 1,
 }
 
-#: The most shards.
+#: The maximum number of shards.
 _SHARDS_MAX = (1 << 64) - 1
 
-#: What says which candidates there are; one of these is given.
+#: The arguments that define the candidates. Exactly one is given.
 _CANDIDATES = ("key_mask", "mask", "range", "words")
 
 
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     number: int
     #: The candidate.
     candidate: bytes
-    #: The key made of it.
+    #: The key derived from it.
     key: bytes
 
 
@@ -62,40 +62,44 @@ class Search:
 
     #: The cipher, with its key size in bits: "aes-128".
     cipher: str | None = None
-    #: Plaintext and ciphertext, both from their beginning on: bytes, or hex, with ? for digits of plaintext not known.
+    #: Plaintext and ciphertext, both from the beginning: bytes, or hex with ? for unknown digits of the
+    #: plaintext.
     known: Sequence[tuple[bytes | str, bytes | str]] = ()
     #: The mode, by its name in `MODES`.
     mode: str = "ecb"
     #: Its initial value; the nonce of a mode with a tag.
     iv: bytes = b""
-    #: The ciphertext where no plaintext is known: bytes or hex.
+    #: The ciphertext if no plaintext is known: bytes or hex.
     crypt: bytes | str = b""
-    #: What the plaintext looks like: "printable", or "file" for what begins as files of common kinds do.
+    #: The look of the plaintext: "printable", or "file" for the first bytes of common file formats.
     looks: str | None = None
-    #: The tag of a mode with one, and the associated data: bytes, or None. siv takes a list of strings too.
+    #: The tag of an authenticated mode, and the associated data: bytes or None. siv also takes a list of
+    #: strings.
     tag: bytes = b""
     aad: bytes | Sequence[bytes] | None = None
-    #: The number of the sector of xts, which is `known` from its beginning on, with all its ciphertext.
+    #: The sector number of xts. `known` then starts at the beginning of the sector and has its whole
+    #: ciphertext.
     sector: int = 0
-    #: An encrypted file by its path, or its beginning: candidates are passphrases, or keys where it takes a key.
+    #: An encrypted file: its path or its first bytes. Candidates are passphrases, or keys if it was encrypted
+    #: with a key.
     file: str | os.PathLike[str] | bytes | None = None
-    #: A key in hex with ? for every digit that is not known.
+    #: A key in hex, with ? for each unknown digit.
     key_mask: str | None = None
     #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?.
     mask: str | bytes | None = None
     hex: bool = False
-    #: What ?1 to ?4 stand for.
+    #: The character sets ?1 to ?4.
     sets: Sequence[str | bytes] = ()
     #: The first and the last key, as big-endian integers.
     range: tuple[int, int] | None = None
-    #: A word list: its bytes as they stand in a file, or a sequence of words.
+    #: A word list: the bytes of a file, or a sequence of words.
     words: Any = None
-    #: How words stand there: lines, hex (one a line), or raw (keys one after the other).
+    #: The format of the list: lines, hex (one word per line), or raw (keys back to back).
     form: str = "lines"
     #: Rules for words.
     rules: Sequence[str | bytes] = ()
-    #: How a key is made: exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id; zeros for text
-    #: and exact for keys unless given.
+    #: The key derivation: exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id. The
+    #: default is zeros for text and exact for keys.
     kdf: str | None = None
     #: Parameters of the kdf, named as on the command line. A kdf with a salt needs one, even if it is empty.
     salt: bytes | None = None
@@ -121,7 +125,7 @@ class Search:
             object.__setattr__(self, "range", (number("range", first, None), number("range", last, None)))
         if isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", _list([_bytes(word) for word in self.words]))
-        self.size  # noqa: B018 - whatever the engine refuses, it refuses now
+        self.size  # noqa: B018 - invalid arguments raise here
 
     def __repr__(self) -> str:
         size, kernel, _ = _native.search_size(self._job())
@@ -138,7 +142,7 @@ class Search:
         return _native.search_size(self._job())[1]
 
     def _job(self) -> dict[str, Any]:
-        """What the native half takes."""
+        """The arguments of the native half."""
         is_text = self.mask is not None and not self.hex or self.words is not None and self.form == "lines"
         return {
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
@@ -154,7 +158,7 @@ class Search:
         }
 
     def _piece(self, start: int, stop: int) -> tuple[Search, int]:
-        """A search with no more words than the candidates with these numbers come from, and the first one's number."""
+        """A search with only the words from which these candidates come, and the number of its first candidate."""
         if self.words is None:
             return self, 0
         first, last = start // self._per_word, -(-stop // self._per_word)
@@ -163,18 +167,18 @@ class Search:
 
     @property
     def _per_word(self) -> int:
-        """How many candidates a word makes."""
+        """The number of candidates per word."""
         return max(len(self.rules), 1)
 
     @cached_property
     def _bounds(self) -> Any:
-        """Where words begin, and where the last one ends."""
+        """The offset of each word, and the end of the last one."""
         words = np.frombuffer(self.words, np.uint8)
         if self.form == "raw":
             starts = np.arange(0, len(words), _native.search_size(self._job())[2])
         else:
             starts = np.concatenate([[0], np.flatnonzero(words == ord("\n")) + 1])
-        # A list that ends with a line end has no word after it.
+        # No word follows a final line end.
         return np.append(starts[starts < len(words)], len(words))
 
 
@@ -212,7 +216,7 @@ def search_shard(
 
 
 def device_names(device: str | Sequence[str] | None) -> list[str]:
-    """The devices that are asked for: none, one, or several."""
+    """The requested devices: none, one, or several."""
     names = device.split(",") if isinstance(device, str) else [] if device is None else device
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise _native.Error('device names one device or several: give "cuda:0", or ["cuda:0", "cuda:1"]')
@@ -231,10 +235,10 @@ def _warn_of_devices(failures: Sequence[str]) -> None:
 
 
 def _beginning(file: str | os.PathLike[str] | bytes) -> bytes:
-    """As much of a file as tells its key."""
+    """The beginning of a file, which suffices to test its key."""
     if isinstance(file, bytes):
         return file[: _native.search_prefix_bytes()]
-    with open(os.fspath(file), "rb") as opened:  # a path, and no number of an open file
+    with open(os.fspath(file), "rb") as opened:  # accepts a path, but no file descriptor
         return opened.read(_native.search_prefix_bytes())
 
 
@@ -257,7 +261,7 @@ def _list(words: list[bytes]) -> bytes:
 
 
 def _texts(plain: Buffer | str, crypt: Buffer | str) -> tuple[bytes, bytes, bytes]:
-    """Plaintext as far as it is known, the bits that are, and ciphertext."""
+    """The plaintext as far as it is known, the mask of its known bits, and the ciphertext."""
     if not isinstance(plain, str):
         known = _native.bytes_of(plain, "a text")
         return known, b"\xff" * len(known), _unhex(crypt)

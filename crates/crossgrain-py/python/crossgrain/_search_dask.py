@@ -1,4 +1,4 @@
-"""Key search on many machines: shards as Dask's tasks, and the journal with whoever waits for them."""
+"""Key search on many machines. Shards are Dask tasks; the process that waits for them keeps the journal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from ._search import LeftOut
 
-#: The first shard, in candidates.
+#: The size of the first shard, in candidates.
 _FIRST = 16
 
-#: A shard grows no faster than this from one to the next.
+#: The maximum growth from one shard to the next.
 _GROWTH = 8
 
-#: Words that go to a worker at a time, in bytes.
+#: The words sent to a worker at a time, in bytes.
 _PIECE_BYTES = 1 << 23
 
-#: Shards for each thread of the cluster: one that runs, one that waits.
+#: Shards per thread of the cluster: one that runs, one that waits.
 _SHARDS_PER_THREAD = 2
 
 
@@ -65,7 +65,7 @@ def search(
 
 
 class _Run:
-    """Shards under way."""
+    """The shards that are being searched."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class _Run:
         self.client, self.search, self.journal, self.goes_on = client, search, journal, goes_on
         self.progress, self.shard_seconds, self.retries, self.devices = progress, shard_seconds, retries, devices
         self.count = _FIRST
-        #: The range of each future, and how often it was tried before.
+        #: The range of each future, and the number of earlier attempts.
         self.running: dict[Any, tuple[int, int, int]] = {}
 
     def go(self, whole: tuple[int, int]) -> None:
-        """Searches what the journal says is left of the whole."""
+        """Searches all candidates that the journal does not list as tried."""
         from distributed import as_completed
 
         rest = self.journal.rest(whole)
@@ -114,7 +114,7 @@ class _Run:
             self.client.cancel(list(self.running))
 
     def _fill(self, completed: Any, rest: list[tuple[int, int]]) -> None:
-        """Gives every thread of the cluster enough to do."""
+        """Submits shards until every thread of the cluster has enough."""
         threads = sum(self.client.nthreads().values())
         while rest and len(self.running) < max(_SHARDS_PER_THREAD * threads, 1):
             start, stop = rest.pop()
@@ -124,7 +124,7 @@ class _Run:
             self._submit(completed, (start, end, 0))
 
     def _most(self) -> int:
-        """The candidates of the next shard."""
+        """The number of candidates in the next shard."""
         if self.search.words is None:
             return self.count
         words = max(len(self.search._bounds) - 1, 1)
@@ -139,7 +139,7 @@ class _Run:
         completed.add(future)
 
     def _again(self, completed: Any, future: Any, shard: tuple[int, int, int]) -> None:
-        """Tries a shard that failed or was lost once more."""
+        """Retries a shard that failed or was lost."""
         start, stop, attempt = shard
         if attempt > self.retries:
             error = future.exception() if future.status == "error" else None
@@ -151,7 +151,7 @@ class _Run:
 def _shard(
     piece: Search, base: int, start: int, stop: int, goes_on: bool, devices: list[str]
 ) -> tuple[list[Found], list[LeftOut], float, list[str]]:
-    """One shard, on a worker: what was found, what was left out, how long it took, and why devices gave up."""
+    """Searches one shard on a worker. Returns the hits, the refused words, the time, and the reasons of failed devices."""
     began = time.perf_counter()
     job, skip, limit = piece._job(), start - base, stop - start
     found, left_out, failures = _native.search_shard(job, skip, limit, None, goes_on, None, 1, devices)

@@ -1,4 +1,4 @@
-"""Kernels recorded from Python functions: symbols whose operators say what is done to them."""
+"""Records kernels from Python functions: symbolic numbers whose operators record each operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _BOOL, _U8, _U32, _I32 = (np.dtype(kind) for kind in (np.bool_, np.uint8, np.uint32, np.int32))
 _U64, _F32, _F64 = (np.dtype(kind) for kind in (np.uint64, np.float32, np.float64))
 
-#: What a number is computed as, by its type. Those of 32 bits and truth values, which are masks of ones or zeros, have one word.
+#: The type of the kernel's words for each NumPy type. Types of at most 32 bits have one word. A truth value
+#: is a mask of ones or zeros.
 _KINDS = {_BOOL: "U32", _U8: "U32", _U32: "U32", _I32: "U32", _U64: "U64", _F32: "F32", _F64: "F64"}
 _BITS = {_BOOL: 32, _U8: 8, _U32: 32, _I32: 32, _U64: 64, _F32: 32, _F64: 64}
 _FLOATS = (_F32, _F64)
@@ -44,7 +45,7 @@ class Lane(_Operators):
     __slots__ = ("_dtype", "_kernel", "_value")
     __hash__ = None  # type: ignore[assignment]
 
-    # A value never changes: a name for it gets another.
+    # A value never changes: `+=` binds the name to a new one.
     __iadd__, __isub__, __imul__, __itruediv__ = _Operators.__add__, _Operators.__sub__, _Operators.__mul__, _Operators.__truediv__
     __iand__, __ior__, __ixor__, __ipow__ = _Operators.__and__, _Operators.__or__, _Operators.__xor__, _Operators.__pow__
     __ilshift__, __irshift__ = _Operators.__lshift__, _Operators.__rshift__
@@ -88,7 +89,7 @@ class Lane(_Operators):
         return Lane(self._kernel, self._kernel.step(name, values, count), dtype or self._dtype)
 
     def _constant(self, value: Any, dtype: Any = None) -> Lane:
-        """A number beside this one, of its type. It is state: no text of a program says it."""
+        """A constant of this number's type. It reaches the program as data and is not part of its text."""
         dtype = dtype or self._dtype
         bits = _bits(value, dtype)
         return Lane(self._kernel, self._kernel.constant(bits, _words(dtype)), dtype)
@@ -104,7 +105,7 @@ class Lane(_Operators):
 
 
 def _bits(value: Any, dtype: np.dtype[Any]) -> int:
-    """The bits of a constant, if it is a number of this type. What is refused is not told: it may be a secret."""
+    """The bits of a constant, if it is a number of this type. Errors omit the value, which may be secret."""
     if isinstance(value, np.generic) and value.dtype != dtype:
         raise TypeError(f"{_an(value.dtype)} meets {_an(dtype)}: convert one by astype")
     if dtype == _BOOL:
@@ -132,7 +133,7 @@ def _an(dtype: np.dtype[Any]) -> str:
 
 
 def _pair(a: Any, b: Any) -> tuple[Lane, Lane]:
-    """Two numbers of one type, of which one may be a constant."""
+    """Two numbers of the same type. One of them may be a constant."""
     if not isinstance(a, Lane):
         return b._constant(a), b
     if not isinstance(b, Lane):
@@ -188,7 +189,8 @@ def _shift(name: str) -> Callable[[Any, Any], Lane]:
             raise ValueError(f"{_an(a._dtype)} is shifted by 0 to {_BITS[a._dtype] - 1} bits, not by {count}")
         if a._dtype != _I32 or name == "Shl":
             return a._step(name + _KINDS[a._dtype], count=count)._narrowed()
-        # With the sign moved up to where all numbers are positive, and what that became taken off again.
+        # XOR moves signed numbers into the unsigned range in order. After the shift, the shifted offset is
+        # subtracted.
         above = a._by_bits("Xor", 1 << 31)._step("ShrU32", count=count)
         return above._by_bits("Sub", 1 << (31 - count))
 
@@ -241,7 +243,7 @@ def _where(mask: Any, a: Any, b: Any) -> Lane:
 
 
 def _outer(name: str, is_number_first: bool) -> Callable[[Any, Any], Lane]:
-    """The lesser or the greater; of a number and none the number, or none as NumPy's `minimum` and `maximum`."""
+    """The minimum or maximum. With one NaN, the result is the number, or NaN as in NumPy's `minimum` and `maximum`."""
 
     def record(a: Any, b: Any) -> Lane:
         a, b = _pair(a, b)
@@ -281,7 +283,7 @@ def _converted(a: Lane, to: np.dtype[Any]) -> Lane:
         wide = a._step("U64OfU32", dtype=_U64)
         return _where(_less(a, 0), wide | (0xFFFFFFFF << 32), wide)
     if of == _I32 and to == _F32:
-        # Both directions round alike.
+        # Positive and negative numbers round alike.
         size = _absolute(a)._step("F32OfU32", dtype=_F32)
         return _where(_less(a, 0), -size, size)
     if of == _U64 and to in (_U8, _U32, _I32):
@@ -350,7 +352,7 @@ def unit(x: Any) -> Any:
 
 
 def key(x: Lane) -> Lane:
-    """What numbers are put in order by, as integers without a sign."""
+    """The sort key of a number, as an unsigned integer."""
     if x._dtype in _FLOATS:
         return x._step("Key" + _KINDS[x._dtype], dtype=_U32 if x._dtype == _F32 else _U64)
     bits = x._by_bits("Xor", 1 << 31) if x._dtype == _I32 else x
@@ -360,7 +362,7 @@ def key(x: Lane) -> Lane:
 def recorded(
     function: Callable[..., Any], arguments: Sequence[Any], is_indexed: bool = False
 ) -> tuple[Any, list[np.dtype[Any]], bool]:
-    """The kernel that a function is of arguments, which are types or numbers; the types of its results, and whether it gives several."""
+    """Records a function of types and numbers. Returns the kernel, its result types, and whether it gives several."""
     dtypes = [argument for argument in arguments if isinstance(argument, np.dtype)]
     kernel = _native.Kernel([] if is_indexed else [_words(dtype) for dtype in dtypes])
     lanes = (_entered(Lane(kernel, at, dtype)) for at, dtype in enumerate(dtypes))
@@ -376,7 +378,7 @@ def recorded(
 
 
 def _entered(x: Lane) -> Lane:
-    """A truth value comes as 0 or 1, and is a mask within."""
+    """A truth value enters as 0 or 1. Within a kernel it is a mask."""
     if x._dtype != _BOOL:
         return x
     zero = x._constant(False)

@@ -47,7 +47,8 @@ def _chunk(stream: Any, first: int, shape: tuple[int, ...], location: Any, dtype
     chunk = np.empty(sizes, dtype)
     if chunk.size == 0:
         return chunk
-    # Axes from the last on that the chunk has whole: with the one before them, they lie in one piece.
+    # The trailing axes that the chunk covers completely. Together with the axis before them they are
+    # contiguous.
     whole = len(shape)
     while whole > 0 and sizes[whole - 1] == shape[whole - 1]:
         whole -= 1

@@ -93,7 +93,7 @@ class Vector:
     def numpy(self) -> np.ndarray:
         """The elements as an array."""
         array = np.empty(self._shape, self._dtype)
-        # Not all bytes are truth values, but those that are written here.
+        # A bool must be 0 or 1; the bytes written here are.
         self._numbers.write(array.view(np.uint8) if self._dtype == np.bool_ else array)
         return array
 
@@ -104,7 +104,7 @@ class Vector:
 
 
 class _Given:
-    """What an algorithm is given: arrays at one place, and how results are handed back."""
+    """The arguments of an algorithm: arrays at one place, and the form of the results."""
 
     def __init__(self, arrays: Any, place: str | None) -> None:
         vectors = [array for array in arrays if isinstance(array, Vector)]
@@ -127,7 +127,7 @@ class _Given:
         return vector if self.is_vector else vector.numpy()
 
     def gathered(self, indices: Any) -> Any:
-        """The elements of all arrays that have these indices."""
+        """The elements at these indices, of all arrays."""
         made = [Vector._of(vector._numbers.gather(indices), vector._dtype) for vector in self.vectors]
         backs = tuple(map(self.back, made))
         return backs if len(backs) > 1 else backs[0]
@@ -139,7 +139,7 @@ def _is_array(argument: Any) -> bool:
 
 
 def _made(f: Callable[..., Any], arguments: Any, place: str | None) -> tuple[_Given, list[Vector], bool]:
-    """What a function makes of arrays and numbers."""
+    """Applies a function to arrays and numbers."""
     given = _Given([argument for argument in arguments if _is_array(argument)], place)
     if not given.vectors:
         raise TypeError("a kernel takes one array or more: give some, or use generate")
@@ -167,7 +167,7 @@ def _scalar(bits: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Sums of what is shorter have 32 bits."""
+    """The type of sums: types shorter than 32 bits are summed in 32 bits."""
     return _U32 if dtype.itemsize == 1 else dtype
 
 
@@ -216,7 +216,7 @@ def reduce(array: Any, op: str = "sum", *, place: str | None = None) -> Any:
         at = _outermost(vector, op == "max")
         return Vector._of(vector._numbers.gather(_native.Numbers(np.array([at], _U32), vector.place)), vector.dtype).numpy()[0]
     dtype = _sum_type(vector.dtype)
-    # Of nothing, what changes no sum: of numbers with a point that is -0.
+    # The sum of nothing is zero. The reduction of an empty float vector would give -0.
     return _scalar(vector._numbers.reduce(_sum_name(vector.dtype)), dtype) if len(vector._numbers) else dtype.type(0)
 
 

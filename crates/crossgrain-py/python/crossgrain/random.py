@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["AESCounter", "SerpentCounter", "default_rng"]
 
-#: The counter wraps here.
+#: The counter wraps at this block.
 _BLOCKS = 1 << 128
-#: Words in all blocks.
+#: The number of words before it wraps.
 _WORDS = 2 * _BLOCKS
-#: How far `jumped` goes, in blocks.
+#: The distance of one jump, in blocks.
 _JUMP = 1 << 63
 
 
 class _Counter(BitGenerator):
-    """What the two generators share: all but the cipher."""
+    """The common part of the two generators: everything except the cipher."""
 
     _FAMILY = ""
 
@@ -50,7 +50,7 @@ class _Counter(BitGenerator):
         threads: int = 0,
     ) -> None:
         if hasattr(self, "_core"):
-            # Generators and compiled code know where its memory is.
+            # Generators and compiled code hold a pointer to the memory of the core.
             raise RuntimeError("the generator is made already: set its state, or make another")
         block = int(counter) % _BLOCKS
         if bits not in (128, 192, 256):
@@ -224,7 +224,7 @@ def _key_bytes(key: Any, bits: int) -> bytes:
 
 
 def _words(key: Any) -> np.ndarray:
-    """The words of a key, which no conversion may change."""
+    """The words of a key, without any conversion that could change them."""
     if isinstance(key, (list, tuple)):
         return np.array([operator.index(word) for word in key], np.uint64)
     words = np.asarray(key)

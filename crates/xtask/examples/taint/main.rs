@@ -1,9 +1,9 @@
-//! A taint check, to be run under valgrind's memcheck: `cargo xtask taint` does that.
+//! A taint check to be run under valgrind's memcheck, by `cargo xtask taint`.
 //!
-//! Every variant that this CPU has, as valgrind shows it, is forced into its jobs with key and data
-//! declared undefined. Memcheck follows undefined bits through registers and memory, and reports a branch or an
-//! address that depends on them. A variant that claims to leak nothing must cause no report. One that
-//! looks up tables at secret places must cause some: it is the leak that shows that the check sees leaks.
+//! Every variant for this CPU, as valgrind presents it, runs its jobs with key and data declared undefined.
+//! Memcheck tracks undefined bits through registers and memory, and reports branches and addresses that
+//! depend on them. A variant that declares no leak must cause no report. A variant that looks up tables with
+//! secret indices must cause reports; these positive controls show that the check works.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memcheck;
@@ -32,10 +32,10 @@ mod check {
 
     use super::{memcheck, modes};
 
-    /// More than the widest bundle of AVX2, and a rest.
+    /// Longer than the widest bundle of AVX2, with a tail.
     pub(super) const LEN_BYTES: usize = 16 * 300;
 
-    /// Checks every variant; the exit code tells whether all are as they claim to be.
+    /// Checks every variant. The exit code shows whether all of them behave as declared.
     pub(super) fn run() -> Result<ExitCode, Error> {
         if !memcheck::is_running() {
             eprintln!("taint: only memcheck sees anything here: run `cargo xtask taint`");
@@ -68,22 +68,23 @@ mod check {
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// What became of a variant in all its jobs, with every key size.
+    /// The result of a variant in all its jobs, with every key size.
     struct Seen {
-        /// Whether all that ran claims to leak nothing: some variants make a plan only with one that leaks.
+        /// Whether all plans that ran declare no leak. Some variants form a plan only together with a leaking
+        /// one.
         claims_nothing: bool,
-        /// What memcheck reported.
+        /// The number of memcheck's reports.
         reports: u64,
     }
 
     fn seen(variant: &Variant, features: Features) -> Result<Seen, Error> {
         let mut seen = Seen { claims_nothing: true, reports: 0 };
         for cipher in Cipher::ALL {
-            // A search has to branch on what it finds.
+            // A search must branch on its hits.
             for job in jobs(variant, cipher).into_iter().filter(|job| !job.birth.is_search()) {
                 let options = forced(variant, job.direction, features);
-                // What is reported when nothing is secret is none of ours: LLVM compares whole enums, with
-                // bytes that no one wrote.
+                // Reports without secret data do not count. LLVM compares whole enums, including bytes that
+                // were never written.
                 let [open, secret] = [false, true].map(|is_secret| job_reports(job, &options, is_secret));
                 let (open, (secret, leaks)) = (open?.0, secret?);
                 seen.reports += secret - open;
@@ -93,7 +94,7 @@ mod check {
         Ok(seen)
     }
 
-    /// What memcheck reports of one job, and what its plan claims to leak.
+    /// The number of memcheck's reports for one job, and the leaks that its plan declares.
     fn job_reports(job: Job, options: &Options, is_secret: bool) -> Result<(u64, Leaks), Error> {
         let before = memcheck::count_errors();
         let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);

@@ -1,5 +1,5 @@
-//! The modes under memcheck, with the plans that they choose: what they add to the cipher, and the comparison
-//! of tags.
+//! The modes under memcheck, with the plans that they choose. This covers the code that modes add to the
+//! cipher, and the comparison of tags.
 
 use std::hint::black_box;
 
@@ -30,14 +30,15 @@ const MODES: [(&str, Work); 13] = [
     ("ofb", |cipher, options, key, data| {
         Ofb::with_options(&Key::new(cipher, key)?, Direction::Encrypt, options)?.apply(&mut IV.into(), data)
     }),
-    // The two halves of its key are public here: they are compared, since equal ones are refused.
+    // The two halves of the key are public here because they are compared: equal halves are refused.
     ("xts", |cipher, options, _, data| {
         let keys: Vec<u8> = (0..2 * cipher.key_bytes() as u8).collect();
         let key = XtsKey::new(cipher, &keys)?;
         Xts::with_options(&key, Direction::Decrypt, 512, options)?.apply(7, data)
     }),
-    // EAX is this and CTR. Its first counter comes of the key, and the sources of counters take it for public
-    // (docs/security.md), so as a whole it would not pass. The same of GCM-SIV and SIV, whose counters come of tags.
+    // EAX consists of CMAC and CTR. Its first counter block is derived from the key, but counter sources
+    // treat it as public (docs/security.md), so EAX as a whole would fail here. The same holds for GCM-SIV
+    // and SIV, whose counter blocks are derived from tags.
     ("cmac", |cipher, options, key, data| {
         black_box(Cmac::with_options(&Key::new(cipher, key)?, options)?.tag(data));
         Ok(())
@@ -77,8 +78,8 @@ fn records<'a>(key: &'a Key, data: &'a mut [u8]) -> Vec<Record<'a>> {
     short.chain([long]).map(|data| Record::new(key, IV, data)).collect()
 }
 
-/// Checks every mode with every cipher, with and without AES instructions and vectors; says how many are
-/// not tight.
+/// Checks every mode with every cipher, with and without AES instructions and vectors. Returns the number of
+/// modes that leak.
 pub(crate) fn run() -> Result<usize, Error> {
     let all = Features::of_cpu();
     let (mut tight, mut wrong) = (0, 0);
@@ -90,7 +91,7 @@ pub(crate) fn run() -> Result<usize, Error> {
             let reports = |is_secret| {
                 reports(is_secret, |key, data| work(cipher, &options, &key[..cipher.key_bytes()], data))
             };
-            // Once for the plans, which are chosen at the first use; once for what is reported anyway.
+            // The first run chooses the plans. The second counts the reports without secret data.
             let [_, open, secret] = [reports(false)?, reports(false)?, reports(true)?];
             let count = secret.saturating_sub(open);
             if count > 0 {
@@ -105,8 +106,8 @@ pub(crate) fn run() -> Result<usize, Error> {
     Ok(wrong)
 }
 
-/// The verdict on a tag is public, and branched on. Where a wrong tag differs must make no difference: 1 if
-/// it does.
+/// The verdict on a tag is public, so branches on it are allowed. The position of a wrong byte in the tag
+/// must not matter. Returns 1 if it does.
 fn tags(options: &Options) -> Result<usize, Error> {
     let open = |at: usize| {
         reports(true, |key, data| {
@@ -127,7 +128,7 @@ fn tags(options: &Options) -> Result<usize, Error> {
     Ok(usize::from(!is_even))
 }
 
-/// What memcheck reports of some work.
+/// The number of memcheck's reports for some work.
 fn reports(is_secret: bool, work: impl Fn(&[u8], &mut [u8]) -> Result<(), Error>) -> Result<u64, Error> {
     let before = memcheck::count_errors();
     let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);

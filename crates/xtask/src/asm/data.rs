@@ -1,13 +1,13 @@
 //! Rule 5: the data of a kernel stays in vector registers, so no address and no branch depends on data.
 //!
-//! Two checks follow from that. First, no instruction moves a vector or mask register into a general register or into
-//! flags, gathers, or scatters. Second, results of vector instructions are followed through the stack: a general register may
-//! reload them, but must not use them as an address, a branch condition or a divisor. A mask that a vector
-//! comparison made must not select which bytes of memory are touched.
+//! Two checks follow from that. First, no instruction moves a vector or mask register into a general register
+//! or into flags, gathers, or scatters. Second, results of vector instructions are followed through the
+//! stack: a general register may reload them, but must not use them as an address, a branch condition or a
+//! divisor. A mask that a vector comparison made must not select which bytes of memory are touched.
 //!
-//! Limits: values that a kernel loads from memory into general registers, other than from its own frame, are not followed, because
-//! pointers and lengths come the same way. Results that a kernel stores through a pointer to anything but its frame
-//! are not followed either.
+//! Limits: values that a kernel loads from memory into general registers, other than from its own frame, are
+//! not followed, because pointers and lengths come the same way. Results that a kernel stores through a
+//! pointer to anything but its frame are not followed either.
 
 mod exceptions;
 mod state;
@@ -96,8 +96,8 @@ fn fault(kernel: &str, kind: Kind, instructions: &[Instruction<'_>]) -> String {
 
 /// The instructions of a function that break the rule.
 ///
-/// The states before blocks are a fixed point. It is computed twice: the second time, the words of the frame are those of the
-/// first, because a word that is found to be public takes data back from the registers that it is loaded into.
+/// The states before blocks are a fixed point. It is computed twice. The second time uses the words of the
+/// frame from the first, because a word that turns out public makes the registers loaded from it public, too.
 pub(crate) fn found<'t>(function: &Function<'t>) -> Found<'t> {
     let starts = function.block_starts();
     let first = states(function, &starts, None);

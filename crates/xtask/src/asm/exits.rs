@@ -1,13 +1,15 @@
 //! Rule 6: a public function that may run a kernel clears the registers before it returns.
 //!
-//! First, the machine code of [`CLEARER`] is read: on every path, each register of the path's instruction set must become
-//! zero (`exits/clears.rs`). Second, each function that the listing of the public interface names, and each job of a worker thread, is
-//! followed: after the last call that may reach a kernel, every way to a return must pass through a call of the clearer
-//! (`exits/reach.rs`).
+//! First, the machine code of [`CLEARER`] is checked: on every path, each register of the path's instruction
+//! set must become zero (`exits/clears.rs`). Second, each function that the listing of the public interface
+//! names, and each job of a worker thread, is checked. After the last call that may reach a kernel, every
+//! path to a return must call the clearer (`exits/reach.rs`).
 //!
-//! Limits: calls through pointers count as kernels only in the modules of `reach::CALL_KERNELS`, and planning has no key. Whether the clearer takes the path of this CPU cannot be read. Generic functions exist only where they are instantiated,
-//! and are counted as not read. Ways through an unwinding panic are not followed. Values that a function moves through
-//! registers by itself, or by a copy of memory, after the clearing are not seen: `tests/memory.rs` looks for those.
+//! Limits: calls through pointers count as kernels only in the modules of `reach::CALL_KERNELS`, and planning
+//! is taken to have no key. The check cannot show that the clearer takes the path of the present CPU. Generic
+//! functions exist only where they are instantiated, and are counted as not read. Paths of an unwinding panic
+//! are not followed. The check does not see values that a function moves through registers after the
+//! clearing, directly or by a memory copy; `tests/memory.rs` looks for those.
 
 mod clears;
 mod exceptions;
@@ -21,13 +23,14 @@ use super::name;
 use super::parse::Function;
 use exceptions::{EXCEPTIONS, Exception};
 
-/// The function that clears registers: the last part of its path in the module of words. Helpers have names that begin so.
+/// The last part of the path of the function that clears registers, in the module of words. Names of its
+/// helpers begin with the same word.
 pub(crate) const CLEARER: &str = "clear_registers";
 
 /// Where functions of the public interface are listed, from the root of the checkout.
 pub(crate) const LISTING: &str = "docs/api/crossgrain.txt";
 
-/// Public types that hold a key, and traits of theirs: their public functions are followed.
+/// Public types that hold a key, and their traits. The public functions of these are checked.
 #[rustfmt::skip] // a list: keys, modes, random streams
 const HOLDERS: &[&str] = &[
     "Key", "SivKey", "XtsKey",
@@ -44,7 +47,7 @@ pub(crate) struct Read {
     pub(crate) faults: Vec<String>,
     /// Public functions and shares of jobs that may run a kernel.
     pub(crate) entries: usize,
-    /// Public functions that the text does not have: generic ones, and ones that were inlined.
+    /// Public functions that are not in the text: generic ones, and inlined ones.
     pub(crate) unread: BTreeSet<String>,
 }
 
@@ -116,7 +119,7 @@ impl Public {
         Self { unread: functions.clone(), functions }
     }
 
-    /// How the listing names a function, if it does; then the function is no longer unread.
+    /// The names of the function in the listing. The function then counts as read.
     fn take(&mut self, name: &str) -> Vec<String> {
         let found: Vec<_> =
             name::listed(name).into_iter().filter(|name| self.functions.contains(name)).collect();
@@ -125,7 +128,7 @@ impl Public {
     }
 }
 
-/// `Type::function` of a line of the listing, if that is a function of a type that holds a key.
+/// `Type::function` of a line of the listing, if the type holds a key.
 fn function_of(line: &str) -> Option<String> {
     let path = line.strip_prefix("fn ")?.split(['(', '<']).next()?;
     let mut parts = path.rsplit("::");

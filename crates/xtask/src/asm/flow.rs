@@ -36,12 +36,12 @@ const NEVER_RETURN: [&str; 16] = [
     "_Unwind_Resume",
     "core::intrinsics::abort",
     "std::process::abort",
-    "core::num::", // only the panics of arithmetic are functions there
+    "core::num::", // only the panics of arithmetic remain as functions there
 ];
 
 impl Function<'_> {
-    /// Where instruction `at` may continue. An indirect jump through a table may continue at any label that a table
-    /// of this function names.
+    /// Where instruction `at` may continue. An indirect jump through a table may continue at any label that a
+    /// table of this function names.
     pub(crate) fn next(&self, at: usize) -> Next {
         let instruction = &self.body[at];
         let mut next = Next::default();
@@ -83,7 +83,8 @@ impl Function<'_> {
         (place < self.body.len()).then_some(place)
     }
 
-    /// Whether an indirect jump goes through a table of this function: LLVM adds the table's address right before.
+    /// Whether an indirect jump goes through a table of this function: LLVM adds the table's address right
+    /// before.
     fn is_switch(&self, at: usize) -> bool {
         let target = self.body[at].operands.trim_start_matches('*');
         let adds_table = at.checked_sub(1).is_some_and(|before| {
@@ -93,7 +94,7 @@ impl Function<'_> {
         !self.table_targets.is_empty() && (adds_table || target.starts_with(".LJTI"))
     }
 
-    /// For each instruction, whether another instruction may jump to it or it follows a branch: basic blocks begin there.
+    /// For each instruction, whether a basic block begins there: it is a jump target, or it follows a branch.
     pub(crate) fn block_starts(&self) -> Vec<bool> {
         let mut starts = vec![false; self.body.len()];
         if let Some(first) = starts.first_mut() {

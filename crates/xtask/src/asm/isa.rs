@@ -1,32 +1,32 @@
-//! The table of instruction sets: what the kernels of each must be seen to use.
+//! The table of instruction sets, with the instructions that the kernels of each must use.
 
 use super::parse::{Function, Instruction};
 
-/// An instruction set, and how its kernels are recognised.
+/// An instruction set, and the marks of its kernels.
 #[derive(Debug)]
 pub(crate) struct Isa {
     /// The end of the entry's name: `avx2` for `enter_avx2`.
     pub(crate) name: &'static str,
-    /// What every kernel uses.
+    /// Used by every kernel.
     pub(crate) every: Use,
-    /// What at least one kernel uses: the instructions that the set is there for.
+    /// Used by at least one kernel: the instructions that distinguish the set.
     pub(crate) some: Use,
-    /// Registers that no kernel names.
+    /// Registers that no kernel may name.
     pub(crate) never: &'static [&'static str],
     /// Whether valgrind knows the instructions, so that `cargo xtask taint` runs these kernels.
     pub(crate) valgrind: bool,
 }
 
-/// An instruction whose mnemonic begins in one of these ways and that names such a register.
-/// No mnemonic means any instruction, no register any operand.
+/// An instruction whose mnemonic begins in one of these ways and that names this register. No mnemonic means
+/// any instruction, no register any operand.
 #[derive(Debug)]
 pub(crate) struct Use {
     mnemonics: &'static [&'static str],
     register: &'static str,
 }
 
-/// Every instruction set of the library. An entry that has no line here fails the check, and so does
-/// a line without a kernel.
+/// Every instruction set of the library. An entry without a line here fails the check, and so does a line
+/// without a kernel.
 #[rustfmt::skip] // a table: one line a set
 pub(crate) const ISAS: &[Isa] = &[
     Isa { name: "portable", every: ANYTHING,             some: ANYTHING,                       never: &["%ymm", "%zmm"], valgrind: true },
@@ -47,18 +47,18 @@ pub(crate) const ISAS: &[Isa] = &[
 
 const ANYTHING: Use = Use::of(&[], "");
 
-/// Logic, shifts and shuffles of SSE: what a kernel does besides moving data about.
+/// Logic, shifts and shuffles of SSE. Moves are not listed, because they do not show that a kernel computes.
 const SSE: &[&str] =
     &["pxor", "pand", "por", "xorps", "andps", "andnps", "orps", "psll", "psrl", "pshuf", "punpck", "unpck"];
 
-/// The same of AVX2 and AVX-512, with the three-input gate and the affine map.
+/// The same for AVX2 and AVX-512, with the three-input gate and the affine map.
 #[rustfmt::skip]
 const AVX: &[&str] = &[
     "vpxor", "vpand", "vpor", "vxorp", "vandp", "vandnp", "vorp", "vpternlog", "vpsll", "vpsrl",
     "vprol", "vpror", "vpshuf", "vpunpck", "vunpck", "vperm", "vpblend", "vgf2p8",
 ];
 
-/// The AES instructions, and those that encrypt; words of keys are also transposed.
+/// AES instructions, and those that encrypt. Kernels for keys also transpose words.
 const AES: &[&str] = &["aes", "vaes", "punpck", "vpunpck", "unpck", "vunpck"];
 const AESENC: &[&str] = &["aesenc", "vaesenc"];
 
@@ -70,7 +70,7 @@ impl Use {
         Self { mnemonics, register }
     }
 
-    /// Whether the function has such an instruction.
+    /// Whether the function has a matching instruction.
     pub(crate) fn is_in(&self, function: &Function<'_>) -> bool {
         function.body.iter().any(|instruction| self.is(instruction))
     }

@@ -1,31 +1,31 @@
-//! Answers questions about demangled names: where a function is defined, and for what.
+//! Classifies functions by their demangled names: the module that defines them, and the types involved.
 //!
-//! That a name *mentions* a module is not enough: `<__m512i as Debug>::fmt` is no intrinsic, though
-//! `core_arch` stands in it. So a name is taken apart into the path of the function itself, the type
-//! and trait that it is a method of, and its generic arguments.
+//! It is not enough that a name *mentions* a module: `<__m512i as Debug>::fmt` is not an intrinsic, although
+//! it contains `core_arch`. A name is therefore split into the path of the function, the type and trait of a
+//! method, and the generic arguments.
 
-/// The library, as it stands in names.
+/// The library's prefix in names.
 const LIBRARY: &str = "crossgrain::";
 
 /// The module of the library's words and ISAs.
 const WORDS: &str = "crossgrain::word::";
 
-/// The home of the intrinsics.
+/// The module of the intrinsics.
 const INTRINSICS: &str = "core::core_arch::";
 
-/// How the function is called through which the kernels of an ISA are entered, up to the ISA.
+/// The beginning of the name of an ISA's entry function. The ISA follows.
 const ENTRY: &str = "enter_";
 
-/// Intrinsics that may stay functions: they ask what the CPU has, once.
+/// Intrinsics that may remain functions. They detect the CPU's features once.
 const DETECTION: [&str; 4] = ["__cpuid", "__cpuid_count", "__get_cpuid_max", "_xgetbv"];
 
-/// Names that may show the library's types as arguments though they compute nothing.
+/// Functions that may have the library's types as arguments but compute nothing.
 const HARMLESS: [&str; 2] = ["core::panicking::", "core::ptr::drop_in_place::"];
 
-/// Whether the function is an intrinsic that belongs inlined into a kernel.
+/// Whether the function is an intrinsic that must be inlined into a kernel.
 pub(crate) fn is_intrinsic(name: &str) -> bool {
     let path = outermost(name, "::");
-    // A method of another crate's trait on `__m512i` is no intrinsic: then the trait decides.
+    // A method of another crate's trait on `__m512i` is not an intrinsic, so the trait decides.
     let owner = match implementation(path[0]) {
         Some((_, Some(of_trait))) => of_trait,
         Some((of_type, None)) => of_type,
@@ -34,8 +34,8 @@ pub(crate) fn is_intrinsic(name: &str) -> bool {
     owner.starts_with(INTRINSICS) && !path.iter().any(|segment| DETECTION.contains(segment))
 }
 
-/// Whether the function is the library's own gate, load, store or the like: something defined in the
-/// module of the words, or a method of a type or trait of that module.
+/// Whether the function is a gate, load, store or similar function of the library: it is defined in the
+/// module of words, or is a method of a type or trait of that module.
 pub(crate) fn is_gate(name: &str) -> bool {
     match implementation(outermost(name, "::")[0]) {
         Some((of_type, of_trait)) => {
@@ -45,8 +45,8 @@ pub(crate) fn is_gate(name: &str) -> bool {
     }
 }
 
-/// Whether the function is code of the library, or code of the language that was compiled for a type
-/// or closure of the library. Panics and drops are neither.
+/// Whether the function is code of the library, or code of the language instantiated for a type or closure of
+/// the library. Panics and drops do not count.
 pub(crate) fn is_own_code(name: &str) -> bool {
     name.contains(LIBRARY) && !HARMLESS.iter().any(|start| name.starts_with(start))
 }
@@ -68,8 +68,9 @@ pub(crate) fn is_of_words(name: &str, start: &str) -> bool {
     name.starts_with(WORDS) && path.iter().any(|segment| segment.starts_with(start))
 }
 
-/// How the listing of public functions may name a function of the library: `Type::function`, `Trait::function`, or
-/// `function` alone outside of types. Empty for closures, and for what other crates define.
+/// The names that the listing of public functions may have for a function of the library: `Type::function`,
+/// `Trait::function`, or only `function` outside of types. Empty for closures, and for functions of other
+/// crates.
 pub(crate) fn listed(name: &str) -> Vec<String> {
     let mut path = outermost(name, "::");
     let first = path.remove(0);
@@ -93,8 +94,8 @@ fn last_part(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// A name short enough to read: words and what is the language's by the last part of their names, and
-/// the rest without the library's own.
+/// A readable short form of a name. Words and items of the language keep the last part of their paths. Other
+/// paths lose the library's prefix.
 pub(crate) fn short(name: &str) -> String {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let mut text = String::new();
@@ -116,8 +117,8 @@ fn short_path(path: &str) -> &str {
     path.strip_prefix(LIBRARY).unwrap_or(path)
 }
 
-/// The type and the trait of a path's first segment `<type as trait>` or `<type>`, references and
-/// arrays looked through; `None` where the path begins with a crate.
+/// The type and the trait of a path's first segment `<type as trait>` or `<type>`, without references and
+/// arrays. `None` if the path begins with a crate.
 fn implementation(segment: &str) -> Option<(&str, Option<&str>)> {
     let inside = inside_angles(segment)?;
     Some(match outermost(inside, " as ").as_slice() {
@@ -136,7 +137,7 @@ fn inside_angles(segment: &str) -> Option<&str> {
     segment.strip_prefix('<')?.strip_suffix('>')
 }
 
-/// Splits at the separators that stand in no brackets; there is always a first part.
+/// Splits at the separators outside of brackets. The first part always exists.
 fn outermost<'n>(text: &'n str, separator: &str) -> Vec<&'n str> {
     let mut parts = Vec::new();
     let (mut depth, mut start, mut before) = (0_usize, 0, ' ');

@@ -23,7 +23,7 @@ fn line(isa: &Isa) -> String {
     format!("| {name} | {valgrind} | {data} | {cleared} | {unchecked} |\n")
 }
 
-/// The path of the clearing function that this set needs.
+/// The registers that must be cleared for this set.
 fn cleared(isa: &Isa, has_vectors: bool) -> &'static str {
     match isa.never {
         _ if !has_vectors => "general registers",

@@ -1,8 +1,7 @@
 //! Reads assembly text as a list of functions and their instructions.
 //!
-//! The text is what LLVM prints for x86-64 in AT&T syntax. Only as much is understood as the rules
-//! ask: which function an instruction belongs to, what it calls, which registers it names, and what
-//! it does to the stack.
+//! The text is LLVM's output for x86-64 in AT&T syntax. The parser reads only the facts that the rules need:
+//! the function of an instruction, its callee, the registers that it names, and its effect on the stack.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ const VECTOR_REGISTERS: [&str; 3] = ["%xmm", "%ymm", "%zmm"];
 /// A page: the step in which a prologue with a large frame touches the stack.
 const PAGE_BYTES: u64 = 4096;
 
-/// A function as it stands in the text.
+/// A function in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'t> {
     /// Its name as Rust writes it, without hashes.
@@ -31,23 +30,23 @@ pub(crate) struct Function<'t> {
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction<'t> {
-    /// What it does, such as `vpxorq`.
+    /// The name of the operation, for example `vpxorq`.
     pub(crate) mnemonic: &'t str,
-    /// What it does it to, as written; the destination stands last.
+    /// The operands, as written. The destination is the last one.
     pub(crate) operands: &'t str,
 }
 
-/// Where a call goes.
+/// The target of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Callee {
     /// A function, by its name as Rust writes it.
     Named(String),
-    /// Wherever a register or a table says.
+    /// The address in a register or a table.
     Unknown,
 }
 
-/// All functions of `text`, aliases included: LLVM may keep one of two equal functions and let the
-/// other be a second name for it.
+/// All functions of `text`, including aliases: LLVM may keep one of two equal functions and define the other
+/// as a second name for it.
 pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
     let mut found: Vec<Function<'_>> = Vec::new();
     let mut aliases = Vec::new();
@@ -62,7 +61,7 @@ pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
             function.add_label(line);
         }
     }
-    found.retain(|function| !function.body.is_empty()); // labels of data have no instructions
+    found.retain(|function| !function.body.is_empty()); // data labels have no instructions
     for (symbol, original) in aliases {
         if let Some(same) = found.iter().find(|function| function.symbol == original) {
             found.push(Function { symbol, name: demangled(symbol), ..same.clone() });
@@ -93,12 +92,12 @@ fn instruction(line: &str) -> Option<Instruction<'_>> {
     is_code.then(|| Instruction { mnemonic, operands: operands.trim() })
 }
 
-/// Whether a label serves only inside a file: a block, a number, a constant.
+/// Whether a label is local to a file: a block, a number, a constant.
 fn is_local(symbol: &str) -> bool {
     symbol.starts_with(['.', 'L']) || symbol.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// A symbol as Rust writes the name, without hashes.
+/// The Rust name of a symbol, without hashes.
 fn demangled(symbol: &str) -> String {
     format!("{:#}", demangle(symbol))
 }
@@ -109,7 +108,7 @@ impl<'t> Function<'t> {
         Self { name, symbol, body: Vec::new(), labels, table_targets: Vec::new() }
     }
 
-    /// Notes a local label, or a label that an entry of a jump table names.
+    /// Records a local label, or a label in an entry of a jump table.
     fn add_label(&mut self, line: &'t str) {
         let entry =
             line.trim_start().strip_prefix(".long").or_else(|| line.trim_start().strip_prefix(".quad"));
@@ -122,20 +121,20 @@ impl<'t> Function<'t> {
         }
     }
 
-    /// Everything it calls, in order, jumps out of the function included.
+    /// The targets of all calls, in order, including jumps out of the function.
     pub(crate) fn calls(&self) -> impl Iterator<Item = Callee> {
         self.body.iter().filter_map(|instruction| instruction.callee())
     }
 
-    /// Whether any of its instructions names such a register.
+    /// Whether any of its instructions names this register.
     pub(crate) fn names(&self, register: &str) -> bool {
         self.body.iter().any(|instruction| instruction.names(register))
     }
 
-    /// Bytes of stack that it takes besides the registers it saves.
+    /// Bytes of stack for its frame, without the saved registers.
     ///
-    /// A large frame is taken page by page in a loop, whose end `%r11` holds:
-    /// then one page stands in the text for all of them.
+    /// A large frame is allocated page by page in a loop whose end is in `%r11`. The text then contains only
+    /// one page of the frame.
     pub(crate) fn frame_bytes(&self) -> u64 {
         let taken: u64 = self.body.iter().filter_map(|i| i.subtracted_from("%rsp")).sum();
         let looped = self.body.windows(2).find_map(|pair| {
@@ -145,21 +144,22 @@ impl<'t> Function<'t> {
         looped.map_or(taken, |bytes| (bytes + taken).saturating_sub(PAGE_BYTES))
     }
 
-    /// Vector registers written to the stack, and vectors read from it: spills, and also arrays of
-    /// words that did not fit into registers.
+    /// The number of vector registers stored to the stack, and of vectors loaded from it. These are spills,
+    /// and also arrays of words that did not fit into registers.
     pub(crate) fn stack_traffic(&self) -> (usize, usize) {
         let of_vectors = || self.body.iter().filter(|i| i.is_vector_on_stack());
         let stores = of_vectors().filter(|i| i.stores()).count();
         (stores, of_vectors().count() - stores)
     }
 
-    /// Whether registers of more than 128 bits, the stack's own alignment, are kept on the stack.
+    /// Whether registers of more than 128 bits, which exceed the stack's default alignment, are kept on the
+    /// stack.
     pub(crate) fn spills_wide(&self) -> bool {
         let is_wide = |i: &&Instruction<'_>| VECTOR_REGISTERS[1..].iter().any(|register| i.names(register));
         self.body.iter().filter(|i| i.is_vector_on_stack()).any(|i| is_wide(&i))
     }
 
-    /// Whether its frame begins on a cache line.
+    /// Whether the function aligns its frame to a cache line.
     pub(crate) fn aligns_frame(&self) -> bool {
         self.body.iter().any(|i| i.mnemonic == "andq" && i.operands == "$-64, %rsp")
     }
@@ -173,12 +173,12 @@ impl Callee {
 }
 
 impl Instruction<'_> {
-    /// Whether it names a register whose name begins so: `%zmm` means any of them.
+    /// Whether it names a register whose name begins with `register`: `%zmm` matches all of them.
     pub(crate) fn names(&self, register: &str) -> bool {
         self.operands.contains(register)
     }
 
-    /// Where this calls or jumps to, if that is outside the function.
+    /// The target of this call or jump, if it is outside the function.
     pub(crate) fn callee(&self) -> Option<Callee> {
         let is_call = matches!(self.mnemonic, "call" | "callq");
         if !is_call && !self.mnemonic.starts_with('j') {
@@ -186,19 +186,19 @@ impl Instruction<'_> {
         }
         let symbol = self.operands.trim_start_matches('*').split(['@', '(']).next()?.trim();
         if !symbol.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-            // A jump through a register is a `match` in most cases, and stays inside.
+            // A jump through a register is a `match` in most cases, and stays in the function.
             return is_call.then_some(Callee::Unknown);
         }
         (!is_local(symbol)).then(|| Callee::of(symbol))
     }
 
-    /// The constant that this takes from `register`.
+    /// The constant that this instruction subtracts from `register`.
     fn subtracted_from(&self, register: &str) -> Option<u64> {
         let (constant, from) = self.operands.strip_prefix('$')?.split_once(", ")?;
         let constant: i64 = constant.parse().ok()?;
         match self.mnemonic {
             "subq" if from == register && constant > 0 => Some(constant.unsigned_abs()),
-            // 128 is one byte shorter to encode as the addition of -128.
+            // Subtracting 128 is encoded one byte shorter as the addition of -128.
             "addq" if from == register && constant == -128 => Some(128),
             _ => None,
         }
@@ -208,7 +208,7 @@ impl Instruction<'_> {
         self.names("(%rsp") && VECTOR_REGISTERS.iter().any(|register| self.names(register))
     }
 
-    /// Whether the last operand is memory; a mask such as `{%k1}` may follow it.
+    /// Whether the last operand is memory. A mask, for example `{%k1}`, may follow it.
     fn stores(&self) -> bool {
         self.operands.split('{').next().is_some_and(|operands| operands.trim().ends_with(')'))
     }

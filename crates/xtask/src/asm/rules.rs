@@ -1,7 +1,7 @@
-//! The rules that release assembly must keep, and what breaks them.
+//! The rules for the release assembly.
 //!
-//! A missing `#[inline(always)]` changes no answer: it makes a call of every gate, a hundred times
-//! slower. So each rule looks for what such a slip leaves in the text.
+//! A missing `#[inline(always)]` does not change results. It turns every gate into a call, a hundred times
+//! slower. Each rule looks for the traces that mistakes of this kind leave in the text.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::parse::{Callee, Function};
 pub(crate) struct Kernel<'f, 't> {
     /// The ISA, as in the entry's name.
     pub(crate) isa: &'f str,
-    /// What is computed, as Rust writes the type.
+    /// The type of the computation, as Rust writes it.
     pub(crate) name: &'f str,
     /// The code.
     pub(crate) code: &'f Function<'t>,
@@ -39,7 +39,7 @@ pub(crate) fn faults(functions: &[Function<'_>], kernels: &[Kernel<'_, '_>]) -> 
     faults
 }
 
-/// Rule 1: an intrinsic is an instruction. None is a function, and none is called.
+/// Rule 1: an intrinsic must become an instruction. No function is one, and none is called.
 fn intrinsics_left(functions: &[Function<'_>]) -> Vec<String> {
     let names = functions.iter().map(|function| function.name.as_str());
     let defined = names.filter(|name| is_intrinsic(name));
@@ -49,8 +49,8 @@ fn intrinsics_left(functions: &[Function<'_>]) -> Vec<String> {
     faults
 }
 
-/// Rule 2: a kernel calls no gate, and no other code of the library. Other kernels may be called: they
-/// are entered with registers of their own.
+/// Rule 2: a kernel calls no gate, and no other code of the library. Calls of other kernels are allowed,
+/// because each kernel has a separate register allocation.
 fn gates_left(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let code = || kernels.iter().map(|kernel| kernel.code);
     let own = |name: &str| is_own_code(name) && name::entry(name).is_none() && !is_intrinsic(name);
@@ -61,7 +61,7 @@ fn gates_left(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     faults
 }
 
-/// The calls of `callers` to what `is_meant`, one line for each callee.
+/// The calls of `callers` to functions that match `is_meant`, one line for each callee.
 fn calls<'f>(
     fault: &str,
     callers: impl Iterator<Item = &'f Function<'f>>,
@@ -84,7 +84,7 @@ fn calls<'f>(
     sites.into_iter().map(line).collect()
 }
 
-/// Rule 3: an ISA has kernels, and they use it.
+/// Rule 3: every ISA has kernels, and they use its instructions.
 fn unlike(isa: &Isa, kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let own: Vec<_> = kernels.iter().filter(|kernel| kernel.isa == isa.name).collect();
     if own.is_empty() {
@@ -108,7 +108,7 @@ fn unlike(isa: &Isa, kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     faults
 }
 
-/// Rule 3, the other way round: an ISA that the table does not know is checked by nothing.
+/// Rule 3, in the other direction: kernels of an ISA that is not in the table would not be checked.
 fn strangers(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let is_known = |name: &str| ISAS.iter().any(|isa| isa.name == name);
     let mut strangers: Vec<_> = kernels.iter().map(|kernel| kernel.isa).collect();
@@ -117,8 +117,8 @@ fn strangers(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     strangers.into_iter().map(|name| format!("enter_{name} is missing from the table of ISAs")).collect()
 }
 
-/// Rule 4: a kernel that keeps wide registers on the stack begins its frame on a cache line. Else whether they
-/// straddle lines and pages is left to chance, anew in every process.
+/// Rule 4: a kernel that keeps wide registers on the stack must align its frame to a cache line. Otherwise
+/// the alignment of these slots to lines and pages would vary by chance from process to process.
 fn astray(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let astray = kernels.iter().filter(|kernel| kernel.code.spills_wide() && !kernel.code.aligns_frame());
     astray.map(|kernel| format!("frame not aligned: {}", name::short(&kernel.code.name))).collect()

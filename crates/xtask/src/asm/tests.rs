@@ -1,4 +1,4 @@
-//! Plants each fault that the rules are there for into sound assembly text, and expects it found.
+//! Plants each fault that the rules forbid into correct assembly text, and expects the rules to find it.
 
 use super::parse::{Callee, Function, Instruction, functions};
 use super::{isa::ISAS, rules};
@@ -12,7 +12,7 @@ const RUN: &str = "_RNvXNtCs7JknKr01gZ3_10crossgrain4partINtB2_5RoundNtNtB4_4wor
 const SUB_BYTES: &str = "_RINvNtCskWcP9wWCoyF_10crossgrain7circuit9sub_bytesNtNtB4_4word4W512EB4_";
 const OUT_OF_RANGE: &str = "_RNvNtNtCsgEmfK2I1SDS_4core5slice5index16slice_index_fail";
 
-/// Bodies that satisfy the table of ISAs.
+/// Correct kernel bodies for each line of the table of ISAs.
 const SOUND: [(&str, &str); 14] = [
     ("portable", "xorq %rax, %rcx"),
     ("sse2", "pxor (%rdi), %xmm0"),
@@ -37,7 +37,7 @@ pub(super) fn entry(isa: &str) -> String {
     format!("_RNvYNtNtCskWcP9wWCoyF_10crossgrain4part5RoundNtNtB6_4word5Enter{length}{name}B6_")
 }
 
-/// A function as LLVM prints it.
+/// A function in the form that LLVM prints.
 pub(super) fn function(symbol: &str, body: &str) -> String {
     format!(
         "\t.globl\t{symbol}\n\t.type\t{symbol},@function\n{symbol}:\n.Lfunc_begin0:\n\
@@ -46,7 +46,7 @@ pub(super) fn function(symbol: &str, body: &str) -> String {
     )
 }
 
-/// Sound text, with the kernel of one ISA replaced.
+/// Correct text, with the kernel of one ISA replaced.
 fn text(isa: &str, body: &str) -> String {
     let body_of = |(name, sound)| function(&entry(name), if name == isa { body } else { sound });
     SOUND.into_iter().map(body_of).collect()

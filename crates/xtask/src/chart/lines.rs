@@ -1,22 +1,22 @@
-//! Lines over lengths of messages, on logarithmic scales: what a message of sixteen bytes costs is as visible as what a
-//! mebibyte does, and equal distances are equal ratios.
+//! Line charts over message lengths, with logarithmic scales. The cost of sixteen bytes is as visible as that
+//! of a mebibyte, and equal distances are equal ratios.
 
 use super::record::Record;
 use super::series::length;
 use super::svg::{MARGIN, Page, WIDTH};
 
-/// The plot: names of lines are to the right of it.
+/// The plot. The names of lines are to its right.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 160.0;
 const HEIGHT: f64 = 380.0;
 
-/// What lies between two names at least.
+/// The minimum distance between two names.
 const NAME_HEIGHT: f64 = 17.0;
 
-/// Peers are told apart by so many colours; more share them.
+/// The number of colours for peers. Further peers reuse them.
 const COLOURS: usize = 7;
 
-/// Ids of messages sealed by AES-256-GCM from one place to another, and the label of ours.
+/// Ids of AES-256-GCM encryption from one buffer to another, and the label of crossgrain.
 const SEALING: &str = "aes-256-gcm/apart/";
 const OURS: &str = "crossgrain";
 
@@ -44,11 +44,11 @@ pub(super) struct Lines {
     pub(super) lines: Vec<Line>,
 }
 
-/// Speeds of one implementation.
+/// The speeds of one implementation.
 pub(super) struct Line {
     name: String,
     is_ours: bool,
-    /// Bytes of a message and GB/s.
+    /// The bytes of a message, and GB/s.
     points: Vec<(u64, f64)>,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn document(lines: &Lines, caption: &[String]) -> String {
     page.document(lines.title, STYLE)
 }
 
-/// Where points are.
+/// The positions of points.
 struct Plot {
     top: f64,
     bytes: (f64, f64),
@@ -151,7 +151,7 @@ impl Plot {
         page.line(format_args!(r#"<path class="axis" d="{path}"/>"#));
     }
 
-    /// Ours last, so that it lies above the others.
+    /// crossgrain comes last, so that it is drawn above the others.
     fn lines(&self, page: &mut Page, lines: &Lines) {
         let (ours, peers): (Vec<&Line>, Vec<&Line>) = lines.lines.iter().partition(|line| line.is_ours);
         let classes = (0..).map(|index| format!("peer{}", index % COLOURS));
@@ -174,7 +174,7 @@ impl Plot {
         }
     }
 
-    /// Names beside the ends of their lines, moved apart where those are close.
+    /// Names at the right ends of their lines, moved apart if they are too close.
     fn names(&self, page: &mut Page, lines: &[(&Line, String)]) {
         let end = |line: &Line| line.points.last().map_or(self.top, |&(_, speed)| self.y(speed));
         let mut names: Vec<(f64, &Line, &str)> =

@@ -1,10 +1,10 @@
-//! Reads a benchmark record: JSON lines, the first about the machine, the others one figure each.
+//! Parses a benchmark record: JSON lines. The first describes the machine, each other line has one figure.
 
 use serde_json::Value;
 
 use crate::{Result, limits};
 
-/// In GB/s. A peer that died in the middle has next to no speed; what would read 0.00 says nothing.
+/// In GB/s. A peer that dies during a measurement has almost no speed, and would be shown as 0.00.
 const LEAST_SPEED: f64 = 0.005;
 
 /// The part of a record that a chart needs.
@@ -15,14 +15,15 @@ pub(super) struct Record {
     ghz: Option<f64>,
     version: String,
     rustc: Option<String>,
-    /// Which libraries the peers used, `newest` or `installed`; records from before that was a choice have those installed.
+    /// The libraries that the peers used, `newest` or `installed`. Records from before this choice used those
+    /// installed.
     libraries: String,
     peers: Vec<String>,
     speeds: Vec<Speed>,
     plans: Vec<Planned>,
 }
 
-/// How fast something is.
+/// A speed.
 #[derive(Debug)]
 pub(super) struct Speed {
     pub(super) id: String,
@@ -31,23 +32,23 @@ pub(super) struct Speed {
     pub(super) gb_per_s: f64,
 }
 
-/// What the planner found for a job under a cap, such as `aes-128-ecb/avx2-aes`.
+/// The planner's result for a job under a cap, for example `aes-128-ecb/avx2-aes`.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) job: String,
     pub(super) cap: String,
-    /// The best plan, its steps in order.
+    /// The steps of the best plan, in order.
     pub(super) best: String,
     pub(super) gb_per_s: f64,
-    /// What the best mix of representations costs, where the best pure form costs one.
+    /// The cost of the best mix of representations, relative to the best pure form.
     pub(super) mixed_to_pure: f64,
 }
 
 impl Record {
-    /// Reads the lines of a record. Those that are no speeds, such as ratios, are passed over.
+    /// Parses the lines of a record. Lines that are not speeds, for example ratios, are skipped.
     ///
     /// # Errors
-    /// If a line is no JSON, or the first lacks what every record says about itself.
+    /// If a line is not JSON, or the first one lacks a required field.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let values = lines.map(|(index, line)| {
@@ -72,23 +73,23 @@ impl Record {
         })
     }
 
-    /// The speed of an id in GB/s, for so many bytes on one thread.
+    /// The speed of an id in GB/s, for `bytes` bytes on one thread.
     pub(super) fn speed(&self, id: &str, bytes: u64) -> Option<f64> {
         let is_it = |speed: &&Speed| speed.id == id && speed.bytes == bytes && speed.threads == 1;
         self.speeds.iter().find(is_it).map(|speed| speed.gb_per_s)
     }
 
-    /// All speeds of ids that begin so, in the order of the record, with what follows in the id.
+    /// All speeds whose ids begin with `start`, in the order of the record, each with the rest of its id.
     pub(super) fn below<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, &'a Speed)> {
         self.speeds.iter().filter_map(move |speed| Some((speed.id.strip_prefix(start)?, speed)))
     }
 
-    /// What the planner found, in the order of the record.
+    /// The planner's results, in the order of the record.
     pub(super) fn plans(&self) -> &[Planned] {
         &self.plans
     }
 
-    /// The CPU by its name, family and model, and the number of threads.
+    /// The name of the CPU, with family and model, and the number of threads.
     pub(super) fn machine(&self) -> &str {
         &self.machine
     }
@@ -98,8 +99,8 @@ impl Record {
         self.features.split_whitespace().any(|name| name == feature)
     }
 
-    /// How a table names a peer: a library by its version, and whether that was the newest or the one installed, which may
-    /// be old.
+    /// The name of a peer in a table: a library with its version, and whether that was the newest or the
+    /// installed one, which may be old.
     pub(super) fn heading(&self, peer: &str) -> String {
         let mut names = self.peers.iter().filter_map(|name| name.strip_prefix(peer)?.strip_prefix(' '));
         match names.find(|version| version.starts_with(|first: char| first.is_ascii_digit())) {
@@ -108,7 +109,8 @@ impl Record {
         }
     }
 
-    /// The peer of an id's label by its name and version; `None` for one that lacks something on purpose, and for what is no peer.
+    /// The name and version of the peer in an id's label. `None` for a peer that was limited on purpose, and
+    /// for other labels.
     pub(super) fn named(&self, label: &str) -> Option<String> {
         let is_it =
             |peer: &&String| peer.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(label));
@@ -116,8 +118,8 @@ impl Record {
         Some(words.collect::<Vec<_>>().join(" "))
     }
 
-    /// Where, when and with what it was measured: the machine, the versions of crossgrain and of the peers `shown`, and the day,
-    /// which is the name of the record's file.
+    /// The place, time and versions of the measurements: the machine, the versions of crossgrain and of the
+    /// peers `shown`, and the day, which is the name of the record's file.
     pub(super) fn caption(&self, name: &str, shown: &[&str]) -> [String; 2] {
         let ghz = self.ghz.map(|ghz| format!("about {ghz:.2} GHz"));
         let core = limits::core(&self.machine).map(str::to_owned);
@@ -138,13 +140,13 @@ impl Record {
     }
 }
 
-/// The parts that are there and not empty, with a dot between them.
+/// The non-empty parts, separated by dots.
 fn joined(parts: &[Option<String>]) -> String {
     let parts = parts.iter().flatten().filter(|part| !part.is_empty());
     parts.map(String::as_str).collect::<Vec<_>>().join(" · ")
 }
 
-/// Name and version of a peer, without the rest of what it says about itself.
+/// The name and version of a peer, without the rest of its description.
 fn peer(value: &Value) -> Option<String> {
     let name = value.as_str()?;
     let end = name.find([',', '(']).unwrap_or(name.len());
@@ -173,7 +175,7 @@ fn planned(row: &Value) -> Option<Planned> {
     })
 }
 
-/// Whether this is written like 2026-11-30.
+/// Whether this has the form 2026-11-30.
 pub(super) fn is_day(name: &str) -> bool {
     let is_like = |(c, like): (u8, u8)| if like == b'0' { c.is_ascii_digit() } else { c == like };
     name.len() == 10 && name.bytes().zip(*b"0000-00-00").all(is_like)

@@ -1,31 +1,31 @@
-//! What is charted: which ids of a record, in which panel, under which name.
+//! The data of charts: the ids of a record, with their panels and names.
 
 use super::record::Record;
 
-/// Bars of a row; the first are the broad ones.
+/// Bars per row. The first bars are the broad ones.
 pub(super) const SERIES: usize = 2;
 
-/// The ciphers of [`speed`], and how their ids begin.
+/// The ciphers of [`speed`], and the beginnings of their ids.
 const CIPHERS: [(&str, &str); SERIES] = [("AES-128", "aes-128-ctr"), ("AES-256", "aes-256-ctr")];
 
 /// Bytes on which modes are timed.
 const MODE_BYTES: u64 = 1 << 20;
 
-/// Panels of bars below one another.
+/// Panels of bars, stacked vertically.
 pub(super) struct Chart {
     pub(super) title: &'static str,
-    /// What the bars of a row mean; nothing where there is only one to a row.
+    /// The meaning of a row's bars. Empty if each row has only one bar.
     pub(super) series: [&'static str; SERIES],
     pub(super) panels: Vec<Panel>,
 }
 
-/// Bars of one scale.
+/// Bars with a common scale.
 pub(super) struct Panel {
     pub(super) heading: String,
     pub(super) rows: Vec<Row>,
 }
 
-/// What one implementation does.
+/// The result of one implementation.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) note: String,
@@ -39,14 +39,14 @@ impl Row {
         Self { name: name.into(), note: note.into(), is_ours: true, speeds }
     }
 
-    /// The first speed there is: rows are sorted by it.
+    /// The first speed, by which rows are sorted.
     fn rank(&self) -> f64 {
         self.speeds.into_iter().flatten().next().unwrap_or_default()
     }
 }
 
 impl Chart {
-    /// With those panels that are not empty.
+    /// A chart without its empty panels.
     fn new(title: &'static str, series: [&'static str; SERIES], panels: impl Iterator<Item = Panel>) -> Self {
         Self { title, series, panels: panels.filter(|panel| !panel.rows.is_empty()).collect() }
     }
@@ -58,13 +58,13 @@ impl Chart {
     }
 }
 
-/// The fastest first.
+/// Sorts rows, the fastest first.
 fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
     rows
 }
 
-/// The end of an id, and how people call it.
+/// The end of an id, and its display name.
 struct Series {
     id: &'static str,
     /// A feature without which the row repeats another one, or belongs to another panel.
@@ -84,7 +84,7 @@ const fn series(
 
 const OURS: &str = "crossgrain";
 
-/// Two panels, since one scale would leave nothing to see of the second.
+/// Two panels, because on a common scale the bars of the second would be invisible.
 const PANELS: [(&str, &[Series]); 2] = [
     (
         "With the CPU’s AES instructions",
@@ -110,7 +110,7 @@ const PANELS: [(&str, &[Series]); 2] = [
     ),
 ];
 
-/// Ours beside others.
+/// crossgrain and its peers.
 pub(super) fn speed(record: &Record) -> Chart {
     let panels = PANELS.iter().map(|(heading, series)| Panel {
         heading: (*heading).to_owned(),
@@ -119,7 +119,7 @@ pub(super) fn speed(record: &Record) -> Chart {
     Chart::new("AES in counter mode, 1 MiB at a time, one thread", CIPHERS.map(|(name, _)| name), panels)
 }
 
-/// The id of a mebibyte that is encrypted in place again and again, such as `aes-128-ctr` by `openssl`.
+/// The id of a mebibyte that is encrypted in place repeatedly, for example `aes-128-ctr` by `openssl`.
 pub(super) fn bulk(mode: &str, label: &str) -> String {
     format!("{mode}/again/{MODE_BYTES}/{label}")
 }
@@ -132,7 +132,7 @@ fn row(record: &Record, series: &Series) -> Option<Row> {
     (is_there && says_something).then_some(row)
 }
 
-/// A whole cipher in every representation and width.
+/// The whole cipher in every representation and width.
 pub(super) fn representations(record: &Record) -> Chart {
     let panels = [("AES-128", "aes"), ("Serpent", "serpent")].into_iter().flat_map(|(name, part)| {
         let [encrypt, decrypt] = ["encrypt", "decrypt"].map(|direction| format!("{part}-{direction}/"));
@@ -158,7 +158,7 @@ pub(super) fn lengths(record: &Record) -> Chart {
     by_last(record, "Short and long messages, one thread", "lengths/", |bytes, _| length(bytes))
 }
 
-/// What calls of few blocks cost, at once and block by block.
+/// The cost of calls of few blocks, in one call and block by block.
 pub(super) fn calls(record: &Record) -> Chart {
     let mut panels: Vec<Panel> = Vec::new();
     for (id, speed) in record.below("calls/") {
@@ -171,7 +171,7 @@ pub(super) fn calls(record: &Record) -> Chart {
     Chart::new("Calls of few blocks, one thread", ["at once", "block by block"], panels.into_iter())
 }
 
-/// The same work by more and more threads.
+/// The same work on more and more threads.
 pub(super) fn threads(record: &Record) -> Chart {
     by_last(record, "AES by number of threads, 8 MiB at a time", "threads/", |_, threads| match threads {
         1 => "1 thread".to_owned(),
@@ -179,7 +179,7 @@ pub(super) fn threads(record: &Record) -> Chart {
     })
 }
 
-/// A panel for all ids that differ in their last part only, in the order of the record.
+/// One panel for all ids that differ only in their last part, in the order of the record.
 fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64) -> String) -> Chart {
     let mut panels: Vec<Panel> = Vec::new();
     for (id, speed) in record.below(start) {
@@ -190,14 +190,14 @@ fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64)
     Chart::new(title, [""; SERIES], panels.into_iter())
 }
 
-/// Variants as records name them, and what readers call them.
+/// Variants as named in records, and their display names.
 const CHOICES: [(&str, &str); 3] = [
     ("best", "the default plan"),
     ("without-aes", "without AES instructions"),
     ("u64", "64-bit words"),
 ];
 
-/// The heading of a panel for an id such as `aes-128-ctr/without-aes`.
+/// The heading of a panel, from an id like `aes-128-ctr/without-aes`.
 fn heading(id: &str) -> String {
     let (subject, choice) = id.split_once('/').map_or((id, None), |(subject, choice)| (subject, Some(choice)));
     let words = subject.split('-').map(|word| match word {
@@ -210,7 +210,7 @@ fn heading(id: &str) -> String {
     choice.map_or_else(|| subject.clone(), |choice| format!("{subject}, {}", known(choice)))
 }
 
-/// Puts a row below the others of its heading.
+/// Appends a row to the panel of its heading.
 fn push(panels: &mut Vec<Panel>, heading: String, row: Row) {
     match panels.iter_mut().find(|panel| panel.heading == heading) {
         Some(panel) => panel.rows.push(row),
@@ -218,12 +218,12 @@ fn push(panels: &mut Vec<Panel>, heading: String, row: Row) {
     }
 }
 
-/// The best plan for every job and cap, and the best that mixes representations.
+/// The best plan for every job and cap, and the best plan that mixes representations.
 pub(super) fn plans(record: &Record) -> Chart {
     let mut panels: Vec<Panel> = Vec::new();
     for planned in record.plans() {
         let mixed = planned.gb_per_s / planned.mixed_to_pure.max(1.0);
-        // The whole cipher, where that is a step, tells more than the conversions around it.
+        // If the whole cipher is one step, it is more informative than the conversions around it.
         let steps = || planned.best.split(" > ");
         let step = steps().find(|step| step.contains("crypt/") || step.contains("-walk/")).or(steps().nth(1));
         let representation = step.and_then(|step| step.split('/').nth(1)).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Draws panels of bars as SVG.
 //!
-//! Nothing is painted behind the bars, and colours come from a style sheet that follows the reader's
-//! choice of light or dark. Widths of text are never needed: a label ends where its bar begins, a value
-//! begins where its bar ends, and the legend is one text that flows.
+//! Bars have no background, and the colours come from a style sheet that follows the reader's choice of light
+//! or dark. Widths of text are not needed: a label ends where its bar begins, a value begins where its bar
+//! ends, and the legend is one flowing text.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ use super::series::{Chart, Panel, Row, SERIES};
 /// Lengths in pixels at full size.
 pub(super) const WIDTH: f64 = 720.0;
 pub(super) const MARGIN: f64 = 20.0;
-/// Where bars begin.
+/// The position at which bars begin.
 const BARS: f64 = 186.0;
-/// Where the longest bar ends; its value is to the right of it.
+/// The position at which the longest bar ends. Its value is to the right of it.
 const BARS_END: f64 = WIDTH - 76.0;
-/// The heights of a row's bars, one for each series, and what lies between two bars and two rows.
+/// The heights of a row's bars, one for each series, and the gaps between bars and between rows.
 const THICKNESS: [f64; SERIES] = [17.0, 9.0];
 const BETWEEN_BARS: f64 = 3.0;
 const BETWEEN_ROWS: f64 = 14.0;
-/// A name and its note need this much even beside a single bar.
+/// The minimum height of a row: a name and its note need this much, even for a single bar.
 const LEAST_ROW: f64 = 28.0;
-/// A line of the caption is broken after so many characters.
+/// The maximum characters in a line of the caption.
 const CAPTION_CHARS: usize = 104;
 
 const STYLE: &str = "\
@@ -71,17 +71,17 @@ impl Page {
         Self { height: MARGIN, body: String::new() }
     }
 
-    /// Where what comes next begins.
+    /// The position at which the next element begins.
     pub(super) fn height(&self) -> f64 {
         self.height
     }
 
-    /// Leaves room for what was drawn.
+    /// Reserves room for a drawn element.
     pub(super) fn grow(&mut self, by: f64) {
         self.height += by;
     }
 
-    /// The picture as a file, with styles beyond those of bars.
+    /// The picture as a file, with styles in addition to those of bars.
     pub(super) fn document(self, title: &str, styles: &str) -> String {
         let (Self { height, body }, title) = (self, escaped(title));
         format!(
@@ -92,7 +92,7 @@ impl Page {
     }
 
     pub(super) fn line(&mut self, element: std::fmt::Arguments<'_>) {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
 
@@ -133,8 +133,8 @@ impl Page {
         self.height = top + thickness + 22.0;
     }
 
-    /// A line where bars begin, and one below with ticks. There are no lines through the panel: they
-    /// would run through values.
+    /// A line where bars begin, and one below with ticks. The panel has no grid lines because they would
+    /// cross values.
     fn axes(&mut self, scale: &Scale, top: f64, bottom: f64) {
         let mut path = format!("M{BARS:.1} {top:.1}V{bottom:.1}H{BARS_END:.1}");
         for (value, label) in scale.ticks() {
@@ -185,7 +185,7 @@ impl Page {
     }
 }
 
-/// A linear scale from nothing to the fastest.
+/// A linear scale from zero to the fastest speed.
 struct Scale {
     most: f64,
     step: f64,
@@ -205,7 +205,7 @@ impl Scale {
         BARS + (BARS_END - BARS) * value / self.most
     }
 
-    /// Round values up to the greatest, and how they are written.
+    /// Round values up to the greatest, with their labels.
     fn ticks(&self) -> impl Iterator<Item = (f64, String)> {
         let decimals = if self.step < 1.0 { (-self.step.log10()).ceil() as usize } else { 0 };
         let values = (0..).map(|index| f64::from(index) * self.step);
@@ -228,7 +228,7 @@ fn row_height(row: &Row) -> f64 {
     bars_height(row).max(LEAST_ROW)
 }
 
-/// An entry of the legend: a square in each colour, then what they mean.
+/// An entry of the legend: a square in each colour, then the meaning.
 fn key(classes: &[&str], meaning: &str) -> String {
     let square = |(index, class): (usize, &&str)| {
         let gap = if index == 0 { 20 } else { 1 };
@@ -238,12 +238,12 @@ fn key(classes: &[&str], meaning: &str) -> String {
     format!(r#"{squares}<tspan dx="5">{}</tspan>"#, escaped(meaning))
 }
 
-/// A speed with as many digits as its measurement is good for.
+/// A speed with as many digits as its measurement justifies.
 fn figure(speed: f64) -> String {
     if speed < 9.95 { format!("{speed:.2}") } else { format!("{speed:.1}") }
 }
 
-/// The text broken into lines between words.
+/// Breaks the text into lines between words.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! The speeds of a record as a table: what a reader can compare at a glance.
+//! The speeds of a record as a table for quick comparison.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,8 @@ const COLUMNS: [(&str, &str); 4] = [
     ("RustCrypto", "rustcrypto"),
 ];
 
-/// Rows: a name, a mode, and for each column the end of the label. `None` means that the column has no such figure.
+/// Rows: a name, a mode, and for each column the end of the label. `None` means that the column has no such
+/// figure.
 const ROWS: [(&str, &str, [Option<&str>; COLUMNS.len()]); 5] = [
     ("AES-128-CTR", "aes-128-ctr", [Some(""); COLUMNS.len()]),
     ("AES-256-CTR", "aes-256-ctr", [Some(""); COLUMNS.len()]),
@@ -29,7 +30,7 @@ const ROWS: [(&str, &str, [Option<&str>; COLUMNS.len()]); 5] = [
     ("Serpent-256-CTR", "serpent-256-ctr", [Some(""), None, Some(""), Some("")]),
 ];
 
-/// GB/s on one thread, and what was measured where.
+/// GB/s on one thread, and a caption with the machine and the versions.
 pub(super) fn speeds(record: &Record, day: &str) -> String {
     let headings = COLUMNS.map(|(name, _)| record.heading(name)).join(" | ");
     let mut text = format!("| GB/s, one thread | {headings} |\n|---|{}\n", "---|".repeat(COLUMNS.len()));

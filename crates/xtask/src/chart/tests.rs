@@ -1,9 +1,9 @@
-//! Draws small records, and reads the picture back.
+//! Draws small records, and parses the pictures.
 
 use super::record::Record;
 use super::series::{self, Chart};
 
-/// The picture of a record in which anything can be seen.
+/// The picture of a record, unless it is empty.
 fn drawn(chart: fn(&Record) -> Chart, text: &str, day: &str) -> Option<String> {
     let picture = super::bars("", super::OURS, chart);
     super::draw(&picture, &Record::parse(text).unwrap(), day)
@@ -20,7 +20,7 @@ fn row(id: &str, gb_per_s: f64) -> String {
     format!("{{\"id\":\"{id}\",\"bytes\":1048576,\"threads\":1,\"gb_per_s\":{gb_per_s}}}\n")
 }
 
-/// A record with these ids and speeds, and with lines that are to be passed over.
+/// A record with these ids and speeds, and with other lines that must be ignored.
 fn record(head: &str, speeds: &[(&str, f64)]) -> String {
     let rows: String = speeds.iter().map(|(id, speed)| row(id, *speed)).collect();
     let other =
@@ -201,7 +201,7 @@ fn sealing_is_a_line_for_each_that_seals() {
     assert_eq!(svg.matches("<path class=\"line ").count(), 2);
 }
 
-/// A record of a loaded machine is kept, and no picture shows it.
+/// A record of a loaded machine is kept, but no picture shows it.
 #[test]
 fn a_loaded_machine_is_not_charted() {
     let folder = std::env::temp_dir().join(format!("crossgrain-load-{}", std::process::id()));

@@ -1,11 +1,11 @@
-//! No tracing: its registers and steps are those of x86-64 under Linux.
+//! A stub for systems other than x86-64 Linux, on which tracing is not supported.
 
 use std::process::Command;
 
 use super::Run;
 use crate::Result;
 
-/// Says so.
+/// Returns an error.
 ///
 /// # Errors
 /// Always.

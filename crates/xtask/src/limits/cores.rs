@@ -1,15 +1,15 @@
-//! What cores can do in a cycle, as far as their makers' manuals, uops.info and loops of one kind of instruction or of two
-//! (`bench/ports.py`) tell.
+//! Models of cores: their throughput per cycle. Sources: the makers' manuals, uops.info, and measured loops
+//! of one or two kinds of instructions (`bench/ports.py`).
 
 use super::ports::{Core, IntegerKind, Kind};
 
-/// The core that a record's machine has, by what the machine calls itself.
+/// The core of a record's machine, by the machine's name.
 pub(super) fn of(machine: &str) -> Option<&'static Core> {
     let is = |core: &&'static Core| core.machines.iter().any(|part| machine.contains(part));
     [&ZEN_5, &ZEN_4, &GOLDEN_COVE, &REDWOOD_COVE, &MODEL_167].into_iter().find(is)
 }
 
-/// Pipes 0 to 3 are for vectors, of 512 bits as of fewer; shifts and multiplications of integers have three of theirs.
+/// Pipes 0 to 3 serve vectors of any width. Shifts and multiplications of integers have three separate pipes.
 pub(super) static ZEN_5: Core = Core {
     name: "Zen 5",
     machines: &["(family 26, model 2)"],
@@ -49,10 +49,11 @@ pub(super) static ZEN_5: Core = Core {
     ],
 };
 
-/// Pipes 0 to 3 are for vectors of 256 bits, through which 512 bits go in two passes; 4 to 7 for integers.
+/// Pipes 0 to 3 serve vectors of 256 bits; 512 bits take two passes. Pipes 4 to 7 serve integers.
 pub(super) static ZEN_4: Core = Core {
     name: "Zen 4",
-    // Its record is from before machines told family and model; so is the next one's.
+    // Records from before family and model were recorded have only this name. The same holds for the next
+    // core.
     machines: &["AMD EPYC, ", "(family 25, model 17)"],
     dispatch: 6.0,
     memory: 3.0,
@@ -88,7 +89,8 @@ pub(super) static ZEN_4: Core = Core {
     ],
 };
 
-/// Ports 0, 1, 5, 6 and 10, in this order; vectors use the first three, and 512 bits port 0, which then takes port 1's place too, or 5.
+/// Ports 0, 1, 5, 6 and 10, in this order. Vectors use the first three. A 512-bit instruction uses port 0,
+/// which then also occupies port 1, or port 5.
 const COVE: Core = Core {
     name: "Golden Cove",
     machines: &["(family 6, model 143)"],
@@ -132,12 +134,13 @@ pub(super) static GOLDEN_COVE: Core = COVE;
 pub(super) static REDWOOD_COVE: Core =
     Core { name: "Redwood Cove", machines: &["(family 6, model 173)"], ..COVE };
 
-/// A virtual machine whose CPUID reports the model number of Rocket Lake. The core is another one: it has AMX and 64 KiB of L1
-/// instruction cache, and executes more than six instructions per cycle, where Rocket Lake renames five. These match Redwood Cove.
+/// A virtual machine whose CPUID reports the model number of Rocket Lake. The core is another one: it has AMX
+/// and 64 KiB of L1 instruction cache, and executes more than six instructions per cycle, where Rocket Lake
+/// renames five. These match Redwood Cove.
 pub(super) static MODEL_167: Core =
     Core { name: "core unknown, not Rocket Lake", machines: &["(family 6, model 167)"], ..COVE };
 
-// How the names of vector instructions begin, after a `v`.
+// Beginnings of the names of vector instructions, after a `v`.
 const AES: &[&str] = &["aes"];
 const GFNI: &[&str] = &["gf2p8"];
 const PRODUCTS: &[&str] = &["pclmul"];
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!(limit(&ZEN_4, &[AES]), (10.0, "AES, GFNI"));
         assert_eq!(limit(&ZEN_4, &[("aesenc %xmm1,%xmm2", 10)]), (5.0, "AES, GFNI"));
         assert_eq!(limit(&ZEN_4, &[GATES]), (5.0, "vector pipes"));
-        // Three pipes for both, of which each can use two.
+        // Three pipes for both kinds; each kind can use two of them.
         assert_eq!(limit(&ZEN_4, &[AES, SHUFFLES]).0, 40.0 / 3.0);
         assert_eq!(limit(&ZEN_4, &[AES, ROTATIONS]).0, 10.0);
     }
@@ -191,7 +194,7 @@ mod tests {
     fn on_zen_5_wide_registers_pass_once() {
         assert_eq!(limit(&ZEN_5, &[AES]), (5.0, "AES"));
         assert_eq!(limit(&ZEN_5, &[GATES]), (2.5, "vector pipes"));
-        // Three pipes for both, of which each can use two.
+        // Three pipes for both kinds; each kind can use two of them.
         assert_eq!(limit(&ZEN_5, &[AES, SHUFFLES]), (20.0 / 3.0, "AES, shuffles"));
         assert_eq!(limit(&ZEN_5, &[AES, ROTATIONS]).0, 5.0);
     }
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(limit(&GOLDEN_COVE, &[AES, SHUFFLES]).0, 10.0);
         assert_eq!(limit(&GOLDEN_COVE, &[AES, ROTATIONS]).0, 20.0);
         assert_eq!(limit(&GOLDEN_COVE, &[GATES]), (5.0, "vector ports"));
-        // Integers take the ports of vectors too.
+        // Integer instructions use the vector ports too.
         assert_eq!(limit(&GOLDEN_COVE, &[("vpxor %ymm1,%ymm2,%ymm3", 15), ("imul %rax,%rcx", 10)]).0, 10.0);
     }
 

@@ -1,38 +1,38 @@
-//! How many cycles instructions take at least on a core, by what its parts can do in a cycle.
+//! The fewest cycles that instructions can take on a core.
 //!
-//! Pipes for vectors and integers, of which most instructions can use only some; memory; and the instructions that are
-//! handed on in a cycle. Waiting for results, jumps foretold wrongly and caches are left out: a limit cannot be
-//! passed, but it need not be reachable.
+//! The model covers the pipes for vectors and integers, most instructions being limited to some of them;
+//! memory accesses; and the instructions dispatched per cycle. It ignores latencies, mispredicted branches
+//! and caches. Real code therefore cannot be faster than the limit, but may be unable to reach it.
 
 use std::collections::BTreeMap;
 
 /// A set of pipes, one bit each.
 pub(super) type Pipes = u16;
 
-/// What a core can do in a cycle.
+/// The throughput of a core per cycle.
 pub(super) struct Core {
     pub(super) name: &'static str,
-    /// What machines with it say of themselves, in part: any of these.
+    /// Parts of machine names; any of them identifies the core.
     pub(super) machines: &'static [&'static str],
-    /// Instructions handed on.
+    /// Instructions dispatched.
     pub(super) dispatch: f64,
-    /// Loads and stores.
+    /// Loads and stores together.
     pub(super) memory: f64,
-    /// Of them, loads of vectors of up to 256 bits, and for how many of them one of 512 bits counts.
+    /// Loads of vectors of up to 256 bits, and the number of these that a 512-bit load counts as.
     pub(super) vector_loads: f64,
     pub(super) wide_load: f64,
-    /// Of them, stores; of vectors of up to 256 bits, of which 512 bits are two.
+    /// All stores, and stores of vectors of up to 256 bits. A 512-bit store counts as two.
     pub(super) stores: f64,
     pub(super) vector_stores: f64,
-    /// The first kind that fits counts; the last fits all.
+    /// Kinds of vector instructions. The first match applies; the last matches everything.
     pub(super) vector: &'static [Kind],
     pub(super) integer: &'static [IntegerKind],
-    /// What keeps a set of pipes busy, in words.
+    /// Descriptions of sets of pipes, for reports.
     pub(super) busy: &'static [(Pipes, &'static str)],
 }
 
-/// Vector instructions by how their names begin (after a `v`): the pipes that may take them, and in how many passes,
-/// with registers of up to 256 bits and of 512.
+/// Vector instructions by the beginnings of their names (after a `v`): the pipes that can execute them, and
+/// the number of passes, for registers of up to 256 bits and of 512 bits.
 pub(super) struct Kind {
     pub(super) names: &'static [&'static str],
     pub(super) narrow: (Pipes, u64),
@@ -45,12 +45,12 @@ pub(super) struct IntegerKind {
     pub(super) pipes: Pipes,
 }
 
-/// What instructions ask of a core.
+/// The demands of a list of instructions on a core.
 pub(super) struct Work {
     core: &'static Core,
     instructions: u64,
     dispatched: u64,
-    /// Passes, by the pipes that may take them.
+    /// Passes by the set of pipes that can execute them.
     passes: BTreeMap<Pipes, u64>,
     loads: u64,
     vector_loads: f64,
@@ -59,7 +59,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// None.
+    /// An empty list.
     pub(super) const fn on(core: &'static Core) -> Self {
         Self {
             core,
@@ -73,13 +73,13 @@ impl Work {
         }
     }
 
-    /// So many of an instruction, in AT&T syntax.
+    /// Adds `count` executions of an instruction in AT&T syntax.
     pub(super) fn add(&mut self, instruction: &str, count: u64) {
         let (name, operands) = instruction.split_once(' ').unwrap_or((instruction, ""));
         let operands = operands.split('#').next().unwrap_or_default().trim();
         self.instructions += count;
         if is_jump(name) || name.starts_with("nop") || name == "endbr64" {
-            return; // jumps are handed on together with the comparison before, and have a pipe of their own
+            return; // jumps are fused with the comparison before them, and have a separate pipe
         }
         self.dispatched += count;
         let is_vector = ["%xmm", "%ymm", "%zmm"].iter().any(|register| operands.contains(register));
@@ -94,7 +94,7 @@ impl Work {
             self.stores += count;
             self.vector_stores += if is_vector { count << u32::from(is_wide) } else { 0 };
         }
-        // Copies between registers are renamed, and copies to and from memory need nothing but that.
+        // Copies between registers are renamed. Copies to and from memory need no other pipe.
         if (is_copy(name) || loads && name.contains("broadcast")) && !operands.contains("{%k") {
             return;
         }
@@ -102,12 +102,12 @@ impl Work {
         *self.passes.entry(pipes).or_default() += count * passes;
     }
 
-    /// How many instructions they are.
+    /// The number of instructions.
     pub(super) const fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// The least cycles they can take, and by what.
+    /// The fewest cycles, and the name of the resource that limits them.
     pub(super) fn limit(&self) -> (f64, &'static str) {
         let over = |count: f64, a_cycle: f64| count / a_cycle;
         let (core, memory) = (self.core, (self.loads + self.stores) as f64);
@@ -125,8 +125,8 @@ impl Work {
         limits.into_iter().fold((0.0, "nothing"), |most, limit| if limit.0 > most.0 { limit } else { most })
     }
 
-    /// The longest that any set of pipes is kept busy by what only it can take: no order of work is shorter, and
-    /// one that long exists (Hall's theorem).
+    /// The longest time that any set of pipes is busy with instructions that only it can execute. No schedule
+    /// is shorter, and a schedule of this length exists (Hall's theorem).
     fn busiest(&self) -> (f64, &'static str) {
         let cycles = |pipes: Pipes| {
             let only: u64 =
@@ -144,7 +144,7 @@ impl Work {
 }
 
 impl Core {
-    /// The pipes that may take an instruction, and in how many passes.
+    /// The pipes that can execute an instruction, and the number of passes.
     fn pipes(&self, name: &str, is_vector: bool, is_wide: bool) -> (Pipes, u64) {
         if is_vector {
             let name = name.strip_prefix('v').unwrap_or(name);
@@ -165,14 +165,14 @@ fn is_jump(name: &str) -> bool {
     name.starts_with('j')
 }
 
-/// `mov` and its kin, but not those that extend, shuffle or go between integers and vectors.
+/// `mov` and similar instructions, except those that extend, shuffle, or move between integers and vectors.
 fn is_copy(name: &str) -> bool {
     let copies =
         ["movdq", "movap", "movup", "movq", "movd", "movntdq", "movl", "movabs", "lddqu", "push", "pop"];
     name == "mov" || begins(name.strip_prefix('v').unwrap_or(name), &copies)
 }
 
-/// Whether it loads, and whether it stores. The last operand is the destination.
+/// Whether an instruction loads, and whether it stores. The last operand is the destination.
 fn accesses(name: &str, operands: &str) -> (bool, bool) {
     if name.starts_with("push") || name.starts_with("call") {
         return (false, true);
@@ -193,7 +193,7 @@ fn accesses(name: &str, operands: &str) -> (bool, bool) {
     }
 }
 
-/// How many operands there are: commas outside brackets, and one.
+/// The number of operands: commas outside brackets, plus one.
 fn operands_of(operands: &str) -> usize {
     let mut depth = 0;
     let outside = operands.chars().filter(|c| {

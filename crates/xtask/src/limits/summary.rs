@@ -1,14 +1,15 @@
-//! The summary of `docs/limits.md`: for each machine, the shares of their limits that groups of variants reach.
+//! The summary in `docs/limits.md`: for each machine, the percentages of their limits that groups of variants
+//! reach.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::{Result, root};
 
-/// The end of a file's name, after the day.
+/// The ending of a file's name, after the day.
 const FILE_END: &str = "-limits.csv";
 
-/// A column's heading, and whether a variant belongs to it.
+/// The heading of a column, and a test whether a variant belongs to it.
 type Group = (&'static str, fn(&str) -> bool);
 
 const GROUPS: [Group; 5] = [
@@ -21,7 +22,7 @@ const GROUPS: [Group; 5] = [
     ("key search", |name| name.contains("-search")),
 ];
 
-/// One row per machine: the middle half of each group's shares of the limit, in percent.
+/// One row per machine: the middle half of each group's percentages.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -55,14 +56,15 @@ fn files(records: &Path) -> Vec<PathBuf> {
     entries(records).iter().filter_map(|machine| entries(machine).into_iter().rfind(is_wanted)).collect()
 }
 
-/// The name of a variant and its share of the limit; `None` for a heading, and for a variant that no record has.
+/// The name of a variant and its percentage of the limit. `None` for a heading, and for a variant without a
+/// measured time.
 fn share(line: &str) -> Option<(&str, f64)> {
     let mut cells = line.split(',');
     let (name, limit, cycles) = (cells.next()?, cells.nth(1)?, cells.nth(1)?);
     Some((name, 100.0 * limit.parse::<f64>().ok()? / cycles.parse::<f64>().ok()?))
 }
 
-/// The quartiles of some shares, such as `60 to 74`.
+/// The quartiles of some percentages, for example `60 to 74`.
 fn middle_half(mut shares: Vec<f64>) -> String {
     shares.sort_by(f64::total_cmp);
     let at = |quarter: usize| shares.get(quarter * shares.len().saturating_sub(1) / 4);

@@ -1,7 +1,7 @@
-//! Runs a program instruction by instruction, and counts how often each is executed within one function.
+//! Single-steps a program with ptrace, and counts how often each instruction of one function is executed.
 //!
-//! Nothing is compiled in for that: the code counted is the code that runs. One step costs two changes of process,
-//! tens of microseconds, so programs are given little to do.
+//! The code is not instrumented, so the counted code is the code that normally runs. One step costs two
+//! context switches, tens of microseconds, so the programs get little work.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,19 +20,19 @@ use crate::Result;
 /// The instruction that stops a process for its tracer.
 const BREAKPOINT: i64 = 0xcc;
 
-/// A program under control.
+/// A traced program.
 struct Traced {
     child: Child,
     pid: Pid,
-    /// Where the program lies in memory, from the addresses that are in its file.
+    /// The difference between addresses in memory and those in the program's file.
     base: u64,
-    /// Where the function begins, and what stands there.
+    /// The address of the function, and its original first word.
     entry: u64,
     original: i64,
 }
 
-/// Runs the program, and hands over every second call of the function that begins at `entry`, with the line that
-/// the program wrote before. The first calls of each pair warm up.
+/// Runs the program. For every second call of the function at `entry`, it passes the counts to `each`, with
+/// the line that the program printed before. The first call of each pair warms up.
 ///
 /// # Errors
 /// If the program cannot be run or traced.
@@ -60,12 +60,12 @@ pub(super) fn trace(mut program: Command, entry: u64, mut each: impl FnMut(Run))
 }
 
 impl Traced {
-    /// Takes control of a program that waits for a line, gives it one, and sets the breakpoint.
+    /// Attaches to a program that waits for a line of input, sets the breakpoint, and sends the line.
     fn attach(mut child: Child, entry: u64) -> std::result::Result<Self, String> {
         let pid = Pid::from_raw(child.id().cast_signed());
         let stdin = child.stdin.take();
         ptrace::attach(pid).and_then(|()| waitpid(pid, None)).map_err(|error| error.to_string())?;
-        let base = base(pid)?; // it is in its place once it has stopped
+        let base = base(pid)?; // valid once the program has stopped
         let mut traced = Self { child, pid, base, entry: base + entry, original: 0 };
         traced.original = ptrace::read(pid, address(traced.entry)).map_err(|error| error.to_string())?;
         traced.stop_at_entry(true).map_err(|error| error.to_string())?;
@@ -73,13 +73,13 @@ impl Traced {
         Ok(traced)
     }
 
-    /// Sets the breakpoint, or takes it away.
+    /// Sets or removes the breakpoint.
     fn stop_at_entry(&self, is_set: bool) -> nix::Result<()> {
         let word = if is_set { self.original & !0xff | BREAKPOINT } else { self.original };
         ptrace::write(self.pid, address(self.entry), word)
     }
 
-    /// Lets the program run until the function is called; false where it ended.
+    /// Continues the program until the function is called. Returns false if the program ends.
     fn reach_entry(&self) -> nix::Result<bool> {
         let mut signal = None;
         loop {
@@ -92,7 +92,8 @@ impl Traced {
         }
     }
 
-    /// From the breakpoint to where the function returns, if that is `counted`, or else past the breakpoint.
+    /// Continues from the breakpoint. If `counted`, counts instructions until the function returns; otherwise
+    /// passes the breakpoint only.
     fn call(&self, counted: bool) -> nix::Result<HashMap<u64, u64>> {
         self.stop_at_entry(false)?;
         let mut registers = ptrace::getregs(self.pid)?;
@@ -105,7 +106,7 @@ impl Traced {
             ptrace::step(self.pid, None)?;
             waitpid(self.pid, None)?;
             registers = ptrace::getregs(self.pid)?;
-            // What is above the return address is the caller's.
+            // Above the return address the stack belongs to the caller.
             if !counted || registers.rsp > frame {
                 break;
             }
@@ -117,16 +118,16 @@ impl Traced {
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        // It has ended, but for errors.
+        // The program has ended already, unless an error occurred.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Where the system put the program.
+/// The address at which the system loaded the program.
 fn base(pid: Pid) -> std::result::Result<u64, String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
-    // By the name that the system has for it, whatever links led there.
+    // The path as the system knows it, with links resolved.
     let path = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| error.to_string())?;
     let path = path.to_string_lossy();
     let line = maps.lines().find(|line| line.ends_with(&*path));

@@ -1,7 +1,9 @@
-//! What a run's time is made of, how much faster more threads are on inputs of different lengths, and how much to read and write at a time.
+//! Three tables: the composition of a run's time, the speed-up by threads for inputs of different lengths,
+//! and the best chunk size for reading and writing.
 //!
-//! The composition is that of `crossgrain raw --profile` on one thread. What is not computing is what their program did serially; ours reads and
-//! writes while other threads compute, so Amdahl's limit is that of a program that does not.
+//! The composition comes from `crossgrain raw --profile` on one thread. In the published program, everything
+//! except computing was serial. Ours reads and writes while other threads compute, so Amdahl's limit here
+//! applies to a program that does not.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +14,7 @@ use std::time::Instant;
 use super::threads::{all_threads, unwritten};
 use crate::{Result, files};
 
-/// As theirs: AES-256 in ECB, 17 MB.
+/// As published: AES-256 in ECB, 17 MB.
 const MEBIBYTES: u64 = 17;
 const TURNS: usize = 5;
 
@@ -27,7 +29,8 @@ const LENGTHS: [(&str, usize); 7] = [
     ("20 MiB", 20 << 20),
 ];
 
-/// What is read, computed and written at a time, and the input that this is tried on. Theirs was found by trial too.
+/// Chunk sizes for reading, computing and writing, and the length of the input. The published size was found
+/// by trial, too.
 const CHUNKS: [&str; 8] = ["4K", "16K", "64K", "256K", "1M", "4M", "16M", "64M"];
 const CHUNKED_MEBIBYTES: u64 = 256;
 
@@ -35,7 +38,7 @@ const CHUNKED_MEBIBYTES: u64 = 256;
 #[derive(Debug, PartialEq)]
 struct Composition {
     total_s: f64,
-    /// Before and after the stream: the key, the plan, files opened and named.
+    /// Before and after the stream: key, plan, opening and naming of files.
     around_s: f64,
     reading_s: f64,
     computing_s: f64,
@@ -44,7 +47,7 @@ struct Composition {
 }
 
 impl Composition {
-    /// Reads what `--profile` prints.
+    /// Parses the output of `--profile`.
     fn of(printed: &str) -> Option<Self> {
         let mut lines = printed.lines().filter_map(|line| line.strip_prefix("crossgrain: profile: "));
         let numbers = |line: &str| -> Vec<f64> {
@@ -59,7 +62,7 @@ impl Composition {
         Some(Self { total_s, around_s, reading_s, computing_s, writing_s, waiting_s })
     }
 
-    /// What does not become faster by more threads, were only computing to do so.
+    /// The share of the time that more threads do not reduce, if only computing is parallel.
     fn serial_share(&self) -> f64 {
         1.0 - self.computing_s / self.total_s
     }
@@ -70,7 +73,7 @@ pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
     Ok(compositions(place, program)? + &lengths(place, program)? + &chunks(place, program)?)
 }
 
-/// What a run on one thread is made of.
+/// The composition of a run on one thread.
 fn compositions(place: &Path, program: &Path) -> Result<String> {
     files::write_input(&place.join("in"), MEBIBYTES).map_err(unwritten)?;
     let mut text =
@@ -96,7 +99,7 @@ fn compositions(place: &Path, program: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// What more threads make of inputs of different lengths.
+/// The speed-up by threads for inputs of different lengths.
 fn lengths(place: &Path, program: &Path) -> Result<String> {
     let threads = all_threads();
     let mut text = String::new();
@@ -121,7 +124,8 @@ fn lengths(place: &Path, program: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// What sizes of chunks make of a long input. The sizes take turns, so that a disturbance slows all alike.
+/// The time of a long input for each chunk size. The sizes take turns, so that a disturbance slows all of
+/// them.
 fn chunks(place: &Path, program: &Path) -> Result<String> {
     files::write_input(&place.join("in"), CHUNKED_MEBIBYTES).map_err(unwritten)?;
     let all = all_threads();
@@ -146,7 +150,7 @@ fn chunks(place: &Path, program: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// One run from a file to a file: its seconds, and what it prints of them.
+/// One run from a file to a file: its seconds, and the profile that it prints.
 fn run(place: &Path, program: &Path, cap: &str, threads: usize, more: &[&str]) -> Result<(f64, String)> {
     let mut run = Command::new(program);
     run.current_dir(place).args(["raw", "--cipher", "aes-256", "--mode", "ecb", "--force", "--profile"]);

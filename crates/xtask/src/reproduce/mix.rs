@@ -1,11 +1,11 @@
-//! Steps of AES along the grain (`word`) and across it (`bit`), and the cheapest round.
+//! The steps of AES word-parallel (`word`) and bit-sliced (`bit`), and the cheapest combination for a round.
 
 use std::fmt::Write as _;
 
 use super::Record;
 use crate::Result;
 
-/// The steps of a round, as they stand in names of variants.
+/// The steps of a round, with their names in variants.
 const STEPS: [(&str, &str); 4] = [
     ("SubBytes", "sub-bytes"),
     ("ShiftRows", "shift-rows"),
@@ -13,26 +13,27 @@ const STEPS: [(&str, &str); 4] = [
     ("AddRoundKey", "add-round-key"),
 ];
 
-/// What each step costs by word and by bit, and a conversion there and back.
+/// The costs of each step, word-parallel and bit-sliced, and of the conversions in both directions.
 struct Costs {
     steps: [[f64; 2]; STEPS.len()],
     convert: [f64; 2],
 }
 
-/// As published, in the authors' unit.
+/// The published costs, in the authors' unit.
 const THEIRS: Costs = Costs {
     steps: [[14337.0, 38563.0], [5788.0, 0.0], [27908.0, 5991.0], [6427.0, 10062.0]],
     convert: [11856.0, 11856.0],
 };
 
-/// The words of which ours are made.
+/// The word sizes for our figures.
 const WORDS: [(&str, &str); 4] = [("64", "portable"), ("128", "sse2"), ("256", "avx2"), ("512", "avx512")];
 
-/// Whether a step is taken across the grain.
+/// For each step, whether it is bit-sliced.
 type Choice = [bool; STEPS.len()];
 
 impl Costs {
-    /// Cycles a block of steps on blocks (SubBytes by tables), and bit-sliced in words of so many bits.
+    /// Cycles per block, for steps on blocks (SubBytes by tables) and for steps bit-sliced in words of `bits`
+    /// bits.
     fn ours(record: &Record, bits: &str, isa: &str) -> Result<Self> {
         let cycles = |id: String| record.cycles_per_byte(&id).map(|cycles| 16.0 * cycles);
         let mut steps = [[0.0; 2]; STEPS.len()];
@@ -49,7 +50,8 @@ impl Costs {
         Ok(Self { steps, convert: [there?, back?] })
     }
 
-    /// What a round costs that begins and ends in the same representation, as the next one begins.
+    /// The cost of a round that begins and ends in the same representation, so that the next round can
+    /// follow.
     fn round(&self, choice: Choice) -> f64 {
         let steps: f64 = choice.iter().zip(self.steps).map(|(&bit, costs)| costs[usize::from(bit)]).sum();
         let before = choice.iter().cycle().skip(STEPS.len() - 1);
@@ -57,7 +59,7 @@ impl Costs {
         steps + turns.map(|(_, &now)| self.convert[usize::from(!now)]).sum::<f64>()
     }
 
-    /// The cheapest of all sixteen.
+    /// The cheapest of all sixteen choices.
     fn best(&self) -> (Choice, f64) {
         let choices = (0..1 << STEPS.len()).map(|set: usize| {
             let mut choice = [false; STEPS.len()];

@@ -1,7 +1,8 @@
-//! How much faster more threads are, with files read and written, and by a model what many would make of it.
+//! The speed-up by threads, including reading and writing of files, and an extrapolation to many threads.
 //!
-//! The model is Amdahl's: a run takes `serial + parallel / threads` seconds. Its two figures are those of one thread and of
-//! as many as the machine has. What the memory of a larger machine would allow is not in it.
+//! The model is Amdahl's: a run takes `serial + parallel / threads` seconds. Its two parameters are fitted to
+//! the times of one thread and of all threads of this machine. It does not include the memory bandwidth of
+//! larger machines.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,7 +18,7 @@ const MEMORY: &str = "/dev/shm";
 const MEBIBYTES: u64 = 512;
 const TURNS: usize = 5;
 
-/// The machines of which the model is asked.
+/// The numbers of threads for which the model is evaluated.
 const ASKED: [f64; 2] = [16.0, 64.0];
 
 /// Seconds by the number of threads.
@@ -27,7 +28,7 @@ struct Model {
 }
 
 impl Model {
-    /// Through the times of one thread and of several.
+    /// Fits the model to the times of one thread and of several.
     fn through(one_s: f64, threads: f64, many_s: f64) -> Self {
         let parallel_s = ((one_s - many_s) / (1.0 - 1.0 / threads)).clamp(0.0, one_s);
         Self { serial_s: one_s - parallel_s, parallel_s }
@@ -60,7 +61,8 @@ fn timed(place: &Path, program: &Path, record: &Record) -> Result<String> {
         let model = Model::through(1.0 / speed(1)?, threads as f64, 1.0 / speed(threads)?);
         line(&mut text, &format!("in memory, {name}"), &model, threads);
     }
-    // Whole runs, of which reading and writing are a part. Counter mode decrypts by encrypting, so a block mode stands for it.
+    // Whole runs, including reading and writing. Decryption in counter mode is encryption, so a block mode is
+    // used.
     for (cap, name) in [("", "by the fastest instructions"), ("portable", "on u64")] {
         for (what, direction) in [("encryption", ""), ("decryption", "-d")] {
             let mut fastest_s = [f64::INFINITY; 2];
@@ -81,7 +83,7 @@ pub(super) fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What is said where the input of a run cannot be written.
+/// The error message if the input of a run cannot be written.
 pub(super) fn unwritten(error: std::io::Error) -> String {
     format!("cannot write the input: {error}")
 }

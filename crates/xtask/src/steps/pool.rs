@@ -1,4 +1,5 @@
-//! Steps and test programs, as many at a time as there are cores. What one prints is shown when it ends, in one piece.
+//! Runs steps and test programs in parallel, one per core. The output of each is printed at its end, in one
+//! piece.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::num::NonZero;
@@ -11,7 +12,7 @@ use super::{Outcome, Output, Run, Step};
 use crate::workspace::TestProgram;
 use crate::{Result, root};
 
-/// What one core is given.
+/// The work of one core.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Steps, one after another.
@@ -36,7 +37,7 @@ impl Job {
     }
 }
 
-/// Runs all of it, in order, each on the first core that is free.
+/// Runs all jobs in order, each on the first free core.
 pub(crate) fn run(jobs: impl Iterator<Item = Job> + Send) -> Vec<Run> {
     let (jobs, runs) = (Mutex::new(jobs), Mutex::new(Vec::new()));
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -54,7 +55,7 @@ pub(crate) fn run(jobs: impl Iterator<Item = Job> + Send) -> Vec<Run> {
     runs.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a command, shows what it printed, and says what became of it. One that cannot be started has failed.
+/// Runs a command, prints its output, and returns its outcome. A command that cannot be started has failed.
 pub(super) fn watch(name: &str, command: Result<Command>) -> Run {
     let start = Instant::now();
     let mut shown = String::new();
@@ -72,12 +73,12 @@ pub(super) fn watch(name: &str, command: Result<Command>) -> Run {
         true => Outcome::Passed,
     };
     let seconds = start.elapsed().as_secs_f64();
-    // One call: what others print comes before or after.
+    // A single call, so that the output of other jobs is not mixed in.
     println!("== {name}: {seconds:.1} s\n{shown}");
     Run { name: name.to_owned(), outcome, seconds, output }
 }
 
-/// What a command prints, both streams in order; and whether it succeeded.
+/// Reads both output streams of a command, in order. Returns also whether it succeeded.
 fn read(mut command: Command, shown: &mut String) -> io::Result<(Output, bool)> {
     let (reader, writer) = io::pipe()?;
     if command.get_current_dir().is_none() {
@@ -85,7 +86,7 @@ fn read(mut command: Command, shown: &mut String) -> io::Result<(Output, bool)> 
     }
     command.stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
-    // The command holds the writing ends: with them open here, reading would not end.
+    // The command holds the writing ends of the pipe. If they stayed open here, reading would not end.
     drop(command);
     let mut output = Output::default();
     for line in BufReader::new(reader).split(b'\n') {

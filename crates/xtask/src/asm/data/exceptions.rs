@@ -1,4 +1,4 @@
-//! The kernels that may break rule 5, each with the reason why no secret shows.
+//! The kernels that may break rule 5, each with the reason why no secret is exposed.
 
 use super::Kind::{self, Address, Branch, Move};
 
@@ -7,15 +7,15 @@ use super::Kind::{self, Address, Branch, Move};
 pub(crate) struct Exception {
     /// The type of the kernel without generic arguments, as `cargo xtask asm --list` shows it.
     pub(crate) kernel: &'static str,
-    /// The instruction sets whose kernels may.
+    /// The instruction sets to which the exception applies.
     pub(crate) isas: &'static [&'static str],
     pub(crate) kinds: &'static [Kind],
-    /// Why what shows is public.
+    /// The reason why the exposed value is public.
     pub(crate) reason: &'static str,
 }
 
 impl Exception {
-    /// Whether this allows a kernel of that type to break the rule so.
+    /// Whether this allows a kernel of that type to break the rule in this way.
     pub(super) fn allows(&self, kernel: &str, isa: &str, kind: Kind) -> bool {
         let rest = kernel.strip_prefix(self.kernel);
         let is_kernel = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('<'));

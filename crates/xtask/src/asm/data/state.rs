@@ -1,7 +1,7 @@
 //! The state before an instruction: which registers and words of the stack hold data.
 //!
-//! *Data* is the result of a vector instruction that computes. Copies of data are data. Constants, and values that were loaded
-//! from anywhere but the frame, are not.
+//! *Data* is the result of a vector instruction that computes. Copies of data are data. Constants, and values
+//! that were loaded from anywhere but the frame, are not.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ const WORD_BYTES: i64 = 4;
 /// The longest store.
 const STORE_BYTES: i64 = 64;
 
-/// Instructions may visit a block often before everything settles; offsets then give up and mean any place.
+/// A block may be visited often before the states settle. Offsets that keep changing become this value, which
+/// means any place.
 const ANYWHERE: i64 = i64::MIN / 2;
 
 /// The content of a general register.
@@ -26,8 +27,8 @@ pub(super) enum Value {
     Data,
 }
 
-/// A place in the frame: an offset in bytes from a base. The bases are the stack pointer at entry, and the stack pointer after it
-/// was aligned.
+/// A place in the frame: an offset in bytes from a base. The bases are the stack pointer at entry, and the
+/// stack pointer after it was aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) base: usize,
@@ -45,11 +46,12 @@ pub(super) struct State {
     pub(super) vectors: u32,
     /// The same for mask registers.
     pub(super) masks: u8,
-    /// Words of the frame that were stored by their own offset: whether each is data. Where two ways disagree, the word is not data:
-    /// the compiler uses one place for several values, and loads a value only where all ways stored it.
+    /// Words of the frame that were stored by their own offset: whether each is data. Where two ways
+    /// disagree, the word is not data: the compiler uses one place for several values, and loads a value only
+    /// where all ways stored it.
     words: BTreeMap<(usize, i64), bool>,
-    /// Places at which an array begins that data was stored into by an index, with the length of the store. Words that
-    /// are listed keep their values.
+    /// Places at which an array begins that data was stored into by an index, with the length of the store.
+    /// Words that are listed keep their values.
     arrays: BTreeMap<(usize, i64), i64>,
 }
 
@@ -61,14 +63,15 @@ impl State {
         Self { general, flags: false, vectors: 0, masks: 0, words: BTreeMap::new(), arrays: BTreeMap::new() }
     }
 
-    /// Merges the state on another way into the block at `block`. Words of the frame come from `words`, if given. Returns
-    /// whether anything changed.
+    /// Merges the state of another path into the block at `block`. Words of the frame come from `words`, if
+    /// given. Returns whether anything changed.
     pub(super) fn join(&mut self, other: &Self, words: Option<&Self>, block: usize) -> bool {
         let before = self.clone();
         for (number, (own, &others)) in self.general.iter_mut().zip(&other.general).enumerate() {
             *own = own.join(others);
             if number == usize::from(STACK) && !matches!(own, Value::Frame(place) if place.is_exact) {
-                // A prologue that takes its frame in a loop: offsets count from here on.
+                // The prologue allocates the frame in a loop. Offsets are relative to this block from here
+                // on.
                 *own = Value::Frame(Place { base: 2 + block, offset: 0, is_exact: true });
             }
         }
@@ -162,7 +165,7 @@ impl State {
             }
             return;
         }
-        // An array that is begun anew has none of the data that lay there.
+        // A new array at this place replaces the data that was there.
         let end = place.offset.saturating_add(len_bytes);
         self.arrays.retain(|&(base, offset), _| base != place.base || !(place.offset..end).contains(&offset));
         for word in words(place, len_bytes) {
@@ -195,7 +198,7 @@ impl Value {
             (Self::Frame(a), Self::Frame(b)) if a == b => self,
             (Self::Frame(a), Self::Frame(b)) if a.base == b.base => {
                 let lower = a.offset.min(b.offset);
-                let sinks = !a.is_exact && lower < a.offset; // once more: it would go on
+                let sinks = !a.is_exact && lower < a.offset; // changed once before, so it may keep changing
                 Self::Frame(Place { offset: if sinks { ANYWHERE } else { lower }, is_exact: false, ..a })
             }
             _ => Self::Public,

@@ -38,7 +38,7 @@ const COPIES: [&str; 14] = [
     "lddqu",
     "pextr",
     "vpextr",
-    "k", // logic on masks: as much data as they were
+    "k", // logic on masks: the result is data if an operand is
 ];
 
 /// Beginnings of instructions on general registers that leave the flags.
@@ -56,7 +56,7 @@ const OVERWRITE: [&str; 18] = [
 /// Instructions that compare and write nothing but flags.
 const COMPARE: [&str; 3] = ["cmp", "test", "bt"];
 
-/// Flags from general registers that a comparison with `b`, `w`, `l` or `q` at the end makes.
+/// Whether this is a comparison of general registers, with or without `b`, `w`, `l` or `q` at its end.
 fn is_comparison(mnemonic: &str) -> bool {
     let stem = mnemonic.strip_suffix(['b', 'w', 'l', 'q']).unwrap_or(mnemonic);
     COMPARE.contains(&stem) || COMPARE.contains(&mnemonic)
@@ -113,7 +113,8 @@ impl State {
         kinds
     }
 
-    /// Follows addresses in the frame: copies, sums with constants, and alignment. Returns whether it was one.
+    /// Follows addresses in the frame: copies, sums with constants, and alignment. Returns whether it was
+    /// one.
     fn moves_in_frame(&mut self, mnemonic: &str, operands: &Operands) -> bool {
         let Some(Operand::Register(Register::General(to))) = operands.destination() else {
             return false;
@@ -236,7 +237,7 @@ fn to_flags(mnemonic: &str) -> bool {
 
 const TOP_OF_STACK: Memory = Memory { base: Some(Register::General(STACK)), index: None, displacement: 0 };
 
-/// Whether this jumps or calls to where an operand says.
+/// Whether this jumps or calls to an address in a register or in memory.
 fn is_indirect(mnemonic: &str, operands: &Operands) -> bool {
     (mnemonic.starts_with('j') || mnemonic.starts_with("call"))
         && operands.all.iter().any(|operand| matches!(operand, Operand::Register(_) | Operand::Memory(_)))

@@ -83,12 +83,12 @@ fn a_spilled_vector_must_not_become_an_address_or_a_condition() {
 #[test]
 fn what_is_no_data_may_be_an_address_or_a_condition() {
     for sound in [
-        // A vector that is copied holds pointers as well as data.
+        // A vector that is only copied may hold pointers.
         "vmovups (%rdi), %ymm0\nvmovups %ymm0, -40(%rsp)\nmovq -40(%rsp), %rax\nmovb (%rax), %cl",
         // The same place holds a pointer afterwards.
         "vpxor %xmm1, %xmm2, %xmm0\nvmovdqu %xmm0, -40(%rsp)\nmovq %rdi, -40(%rsp)\nmovq -40(%rsp), %rax\nmovb (%rax), %cl",
         "vpxor %xmm0, %xmm0, %xmm0\nvmovdqu %xmm0, -40(%rsp)\ncmpq $0, -40(%rsp)\nje .LBB0_1",
-        // Reloaded data goes on as data.
+        // Reloaded data is used as data only.
         "vpxor %xmm1, %xmm2, %xmm0\nvmovdqu %xmm0, -40(%rsp)\nmovq -40(%rsp), %rax\nxorq (%rdi), %rax\nmovq %rax, (%rsi)",
         "vpcmpeqb %zmm0, %zmm1, %k1\nvpaddd %zmm1, %zmm2, %zmm3 {%k1}\nkmovq %rax, %k1",
         "vmovd %eax, %xmm0\nvpinsrq $1, %rdi, %xmm0, %xmm0\nvzeroupper",

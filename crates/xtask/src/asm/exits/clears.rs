@@ -1,4 +1,5 @@
-//! Whether the function that clears registers does so: for each instruction set, every register on every path.
+//! Whether the function that clears registers does so: for each instruction set, every register on every
+//! path.
 
 use std::collections::HashSet;
 
@@ -15,7 +16,8 @@ struct Level {
     masks: u8,
 }
 
-/// Every path clears one of these whole, and each has a path: x86-64 CPUs differ in the registers that they have.
+/// Every path clears one of these whole, and each has a path: x86-64 CPUs differ in the registers that they
+/// have.
 const LEVELS: [Level; 3] = [
     Level { name: "SSE2", vectors: 16, width: 16, masks: 0 },
     Level { name: "AVX", vectors: 16, width: 64, masks: 0 },
@@ -25,7 +27,8 @@ const LEVELS: [Level; 3] = [
 /// General registers that a function need not restore. Every path clears them too.
 pub(super) const GENERAL: &[u8] = &[0, 1, 2, 6, 7, 8, 9, 10, 11];
 
-/// The search for ends of paths gives up after this many states; a function that clears registers has a few hundred.
+/// The search for ends of paths gives up after this many states; a function that clears registers has a few
+/// hundred.
 const MAX_STATES: usize = 100_000;
 
 /// The registers that are zero at one point of a path.
@@ -141,7 +144,7 @@ impl Cleared {
             Some(Operand::Register(Register::Vector(number, width))) => {
                 let is_vex = mnemonic.starts_with('v');
                 self.vectors[usize::from(number)] = match (is_zero, is_vex) {
-                    (true, true) => 64, // what is above the register is cleared, too
+                    (true, true) => 64, // VEX instructions clear the bytes above the register, too
                     (true, false) => width.min(16),
                     (false, _) => 0,
                 };
@@ -160,7 +163,7 @@ impl Cleared {
         }
     }
 
-    /// The registers that a path should clear and does not.
+    /// The registers that this path should clear but does not.
     fn fault(&self) -> Option<String> {
         let level = &LEVELS[self.level];
         let vector = if level.width > 32 { if level.masks > 0 { "zmm" } else { "ymm" } } else { "xmm" };

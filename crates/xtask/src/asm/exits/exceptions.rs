@@ -3,9 +3,9 @@
 /// A public function that may break rule 6.
 #[derive(Debug)]
 pub(crate) struct Exception {
-    /// `Type::function`, or `Trait::function`, as the listing of the public interface has it.
+    /// `Type::function` or `Trait::function`, as in the listing of the public interface.
     pub(crate) function: &'static str,
-    /// Why nothing secret is left.
+    /// The reason why no secret is left.
     pub(crate) reason: &'static str,
 }
 

@@ -1,9 +1,10 @@
 //! Which functions may return while a kernel's registers are still there.
 //!
-//! Each function is summarised by one question: may it return with registers that a kernel left? A kernel leaves its registers.
-//! A call through a pointer counts as one in the modules that call kernels so. A call of the function that clears registers
-//! clears them. A call of another function in the text does what that function's summary says. Other functions, such as
-//! copies of memory and the allocator, change nothing, unless they run jobs on threads.
+//! Each function is summarised by one question: may it return with registers that a kernel left? A kernel
+//! leaves its registers. In modules that call kernels through pointers, these calls count as kernels. A
+//! call of the function that clears registers clears them. A call of another function in the text has the
+//! effect of that function's summary. Other functions, for example memory copies and the allocator, change
+//! nothing, unless they run jobs on threads.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ const RUN_JOBS: [&str; 4] = [
     "std::thread::",
 ];
 
-/// Modules, and a function, that run kernels on keys of their own or not at all: planning, measuring, what a mode admits.
+/// Modules, and a function, without the caller's key: planning, measuring, and the check of a mode's limits.
 const HAVE_NO_KEY: [&str; 4] = [
     "crossgrain::plan::",
     "crossgrain::tune::",
@@ -43,13 +44,14 @@ enum Effect {
     Nothing,
     /// They are cleared.
     Clears,
-    /// They may be there afterwards, whatever was before.
+    /// They may be present afterwards, regardless of the state before.
     Leaves,
-    /// The summary of this function says.
+    /// The effect is the summary of this function.
     Calls(usize),
 }
 
-/// Whether a function may return with a kernel's registers: when none were there as it was called, and when some were.
+/// Whether a function may return with a kernel's registers: if none were present at the call, and if some
+/// were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) from_clean: bool,
@@ -157,7 +159,8 @@ impl Graph {
         Summary { from_clean: clean[1], from_left: left[1], runs_kernels, returns }
     }
 
-    /// Whether the function may return without and with a kernel's registers, if it begins so.
+    /// Whether the function may return without, and with, a kernel's registers, for the given state at its
+    /// beginning.
     fn ends(&self, is_left: bool, summaries: &[Summary]) -> [bool; 2] {
         let mut ends = [false; 2];
         let mut seen = vec![[false; 2]; self.effects.len()];
@@ -185,8 +188,8 @@ impl Graph {
     }
 }
 
-/// Where an instruction calls or jumps to. A register is followed back to the symbol that was last loaded into it, in the order of
-/// the text: the compiler keeps the address of `memcpy` so.
+/// The target of a call or jump. A register is traced back to the symbol that was last loaded into it, in the
+/// order of the text. The compiler keeps the address of `memcpy` in a register.
 fn callee(function: &Function<'_>, at: usize) -> Option<Callee> {
     let instruction = &function.body[at];
     let callee = instruction.callee()?;
@@ -201,8 +204,8 @@ fn callee(function: &Function<'_>, at: usize) -> Option<Callee> {
     Some(symbol.map_or(callee, Callee::of))
 }
 
-/// Whether a call through a register drops a value whose type is not known: that is the only entry of a table of methods that may
-/// be absent, so the code tests it first. Drops run no kernel.
+/// Whether a call through a register drops a value of unknown type. The drop function is the only entry of a
+/// method table that may be absent, so the code tests it first. Drops run no kernel.
 fn drops(function: &Function<'_>, at: usize) -> bool {
     let Some(register) = function.body[at].operands.strip_prefix("*%") else {
         return false;
@@ -215,7 +218,7 @@ fn drops(function: &Function<'_>, at: usize) -> bool {
 /// Instructions between the test and the call of a drop, at most.
 const DROP_SETUP: usize = 6;
 
-/// Whether a kernel's registers may be there after an effect.
+/// The possible states after an effect: whether a kernel's registers may be present.
 fn after(effect: Effect, is_left: bool, summaries: &[Summary]) -> Vec<bool> {
     match effect {
         Effect::Nothing => vec![is_left],
@@ -225,7 +228,7 @@ fn after(effect: Effect, is_left: bool, summaries: &[Summary]) -> Vec<bool> {
             let summary = &summaries[place];
             let leaves = if is_left { summary.from_left } else { summary.from_clean };
             match (summary.returns[usize::from(is_left)], leaves) {
-                (false, _) => Vec::new(), // not known yet, or it never returns
+                (false, _) => Vec::new(), // not known yet, or the function never returns
                 (true, leaves) => vec![leaves],
             }
         }

@@ -25,7 +25,7 @@ fn cleared(instruction: &str, registers: impl Iterator<Item = String>) -> String
     registers.map(|register| format!("{}\n", instruction.replace('R', &register))).collect()
 }
 
-/// The function that clears registers: it asks the CPU, and clears what that has.
+/// The function that clears registers: it detects the CPU's registers, and clears them.
 fn clearer() -> String {
     let general = ["eax", "ecx", "edx", "esi", "edi", "r8d", "r9d", "r10d", "r11d"];
     let general = cleared("xorl R, R", general.iter().map(|name| format!("%{name}"))) + "retq\n";
@@ -44,7 +44,7 @@ fn text(apply: &str, clearer: &str) -> String {
     let inner = function(INNER, &format!("callq {}", entry("avx2")));
     let share = function(SHARE, &format!("callq *40(%rcx)\njmp {CLEARER}"));
     let text = kernel + &inner + &share + &function(CLEARER, clearer) + &function(APPLY, apply);
-    text.replace("\t.LBB", ".LBB") // labels begin a line
+    text.replace("\t.LBB", ".LBB") // labels begin in the first column
 }
 
 fn faults(apply: &str, clearer: &str) -> Vec<String> {
@@ -52,7 +52,7 @@ fn faults(apply: &str, clearer: &str) -> Vec<String> {
     read_but(&[], &functions(&text), LISTING).faults
 }
 
-/// A body that runs a kernel, and clears.
+/// A body that runs a kernel, and then clears the registers.
 fn sound() -> String {
     format!(
         "testq %rsi, %rsi\nje .LBB9_1\ncallq {INNER}\ncallq *{CLEARER}@GOTPCREL(%rip)\n.LBB9_1:\nmovl $1, %eax"
