@@ -317,8 +317,8 @@ fn the_default_policy_is_constant_time() {
 #[test]
 fn forced_variants_are_used_or_refused() {
     let features = Features::of_cpu();
-    // Only the search that admits the most variants. Every pair of names is tried, and further searches would add
-    // nothing.
+    // Only the search that admits the most variants. Every pair of names is tried, and further searches would
+    // add nothing.
     let widest = Birth::Keys { usage: Use::Often, known_bits: 128 };
     let tried = |job: &Job| {
         job.cipher == Cipher::Aes128
