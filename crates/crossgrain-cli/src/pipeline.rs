@@ -22,7 +22,7 @@ use crate::profile::{self, Activity};
 
 /// Bytes in a chunk, a multiple of the block. Long enough to outweigh a system call and a hand-over between
 /// threads, short enough that the chunks in progress stay in cache from reading to writing.
-/// `docs/reproduction.md` has the measurements behind this choice.
+/// `docs/reproduction.md` has the measurements.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
 /// Bytes of input kept before a chunk: a block of any cipher.

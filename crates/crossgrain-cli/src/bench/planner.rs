@@ -2,7 +2,7 @@
 //!
 //! Costs are measured once. Then, for every job under every ISA cap, three sets of paths are timed end to
 //! end, in turns: those predicted to be best, the best of every pure form, and the best that mix
-//! representations. The fastest of them stands in for the optimum. The choices of the efforts `measure` and
+//! representations. The fastest of them represents the optimum. The choices of the efforts `measure` and
 //! `exhaustive` are compared with it.
 
 use crossgrain::Policy;

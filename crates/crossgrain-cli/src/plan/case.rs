@@ -41,7 +41,7 @@ pub(super) struct Case {
     pub(super) first: String,
     /// Measured end-to-end times of the first path and the runners-up, if costs were measured.
     pub(super) measured: Vec<Measured>,
-    /// By variant, the spread of the samples behind its cost, as a fraction of the median.
+    /// The spread of the samples of each variant's cost, as a fraction of the median.
     pub(super) spreads: BTreeMap<String, f64>,
 }
 

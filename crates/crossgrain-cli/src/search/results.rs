@@ -120,7 +120,7 @@ fn line(hit: &Hit) -> Zeroizing<String> {
     }
 }
 
-/// Concatenates text in one allocation, because a string that grows leaves copies behind.
+/// Concatenates text in one allocation, because reallocation would leave copies of the key in freed memory.
 fn joined(pieces: &[&str]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(pieces.iter().map(|piece| piece.len()).sum()));
     pieces.iter().for_each(|piece| text.push_str(piece));

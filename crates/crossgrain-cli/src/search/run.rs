@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
 /// Starts this number of threads. If the system refuses, the calling thread does all work.
 fn start_threads(count: u16) {
     let started = ThreadPoolBuilder::new().num_threads(count.into()).build_global();
-    // Of the possible errors, only the system's refusals have a source.
+    // Only the system's refusals have a source.
     let is_refused = started.is_err_and(|error| error.source().is_some());
     if is_refused && let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
         // The thread works for the pool until the program ends, and cannot wait for itself.

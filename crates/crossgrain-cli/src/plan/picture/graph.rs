@@ -167,7 +167,7 @@ fn told(scene: &Scene, conversion: &Conversion, unit: &Unit) -> Option<String> {
         scene.conversions.iter().find(|other| (other.place, other.from, other.to) == (*place, *to, *from));
     match back {
         _ if from.abs_diff(*to) > 1 => Some(format!("{arrow} {figure} to {}", scene.rows[*to].name)),
-        // Of two directions, the one on the path is written, or else the downward one.
+        // If both directions exist, the one on the path is written, or else the downward one.
         Some(back) if back.best || (!best && from > to) => None,
         Some(back) if !best && unit.figure(back.cost) == figure => Some(figure),
         Some(back) if !best => Some(format!("↓{figure} ↑{}", unit.figure(back.cost))),
