@@ -102,7 +102,7 @@ pub(crate) fn fail_beyond_file_size() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Other systems have no such limit.
+/// Does nothing: other systems have no file size limit.
 #[cfg(not(unix))]
 pub(crate) fn fail_beyond_file_size() {}
 

@@ -146,7 +146,7 @@ impl Random {
             self.stream.fill_bytes_at(position, chunk);
             return Ok(());
         };
-        // A device starts at a block boundary. At the end of the stream the counter jumps back, so such
+        // A device starts at a block boundary. At the end of the stream the counter jumps back, so these
         // chunks go to the CPU.
         let head_bytes = (position.wrapping_neg() % BLOCK_BYTES as u128) as usize;
         let first = position.wrapping_add(head_bytes as u128);

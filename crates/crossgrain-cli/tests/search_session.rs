@@ -146,8 +146,8 @@ fn a_line_that_was_being_written_is_forgotten() {
     }
 }
 
-/// The journal decides which shards are skipped. So it must be a file that nobody else can have written, and
-/// not a link.
+/// The journal decides which shards are skipped. So no other user may have been able to write
+/// it, and it must not be a link.
 #[test]
 fn a_session_that_another_user_may_have_written_is_not_believed() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};

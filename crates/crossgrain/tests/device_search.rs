@@ -190,8 +190,8 @@ fn nvrtc_compiles(jobs: fn(&[Listing]) -> Vec<CompileJob<'_>>) {
     let Some(nvrtc) = Nvrtc::find() else {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
     };
-    // AES programs differ by column in the last rounds. Serpent's key sizes do not differ, and those of a
-    // described cipher differ only in the length of the schedule.
+    // Programs for different columns differ in the last rounds. Those for Serpent's key sizes are equal, and
+    // those for key sizes of a described cipher differ only in the length of the schedule.
     let is_first = |cipher: &Cipher| {
         Cipher::ALL.into_iter().find(|first| first.family() == cipher.family()) == Some(*cipher)
     };

@@ -85,7 +85,7 @@ const fn algorithm(cipher: Cipher) -> Option<c_int> {
         Cipher::Camellia192 => 311,
         Cipher::Camellia256 => 312,
         Cipher::Sm4 => 318,
-        // libgcrypt does not have ARIA and Kuznyechik in this enumeration.
+        // Later versions of libgcrypt added ARIA and Kuznyechik.
         _ => return None,
     };
     Some(number)

@@ -316,7 +316,8 @@ fn sealed(mode: &impl Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
     }
 }
 
-/// Pieces of one message. In modes of sectors each piece is a sector, if it is long enough.
+/// Processes pieces of one message. In modes of sectors each piece starts anew and is used only if it is long
+/// enough.
 fn replaced(mode: Mode, bound: &Unauthenticated, pieces: &mut [Vec<u8>]) {
     let mut place = bound.start();
     for piece in pieces {

@@ -147,7 +147,8 @@ fn tags_are_the_references_and_of_the_lengths_listed() {
     }
 }
 
-/// State that a mode creates lazily per nonce is created once, whichever thread comes first.
+/// Threads that share a mode may use nonces of any length. State that the mode creates late for them is
+/// created once, whichever thread comes first.
 #[test]
 fn threads_that_share_a_mode_may_bring_any_nonce() {
     for mode in authenticated() {

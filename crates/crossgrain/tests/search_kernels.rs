@@ -70,7 +70,7 @@ fn holds(known: &Known, cipher: Cipher, key: &[u8]) -> bool {
     (0..16).all(|i| (output[i] ^ known.output[i]) & known.mask[i] == 0)
 }
 
-/// A table of inner keys that differ in two bytes, and a table of outer keys for the other bytes.
+/// Inner keys that differ in two bytes, and one outer key with the other bytes.
 fn tables(cipher: Cipher, at: [usize; 2], keys: usize) -> (Vec<u8>, Vec<u8>) {
     let mut inner = vec![0; keys * cipher.key_bytes()];
     for (i, key) in inner.chunks_exact_mut(cipher.key_bytes()).enumerate() {

@@ -41,7 +41,7 @@ pub(crate) fn load_average() -> String {
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// The CPUs that this process may run on, such as `1` or `0-3`.
+/// The CPUs that this process may run on, for example `1` or `0-3`.
 pub(crate) fn allowed_cpus() -> String {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let cpus = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

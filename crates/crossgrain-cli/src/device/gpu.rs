@@ -79,8 +79,8 @@ impl OnDevice {
     }
 
     /// Computes a chunk in place; `counter` is that of its first block in counter mode. Returns false if the
-    /// CPU must compute the chunk, because the device failed or is busy. A device that the user named is
-    /// waited for instead. The work is thus divided by the speeds of both.
+    /// CPU must compute the chunk, because the device failed or is busy. So work is divided by the speeds of
+    /// both. A device that the user named is waited for, and its failure is an error.
     pub(crate) fn apply(&self, counter: u128, data: &mut [u8]) -> Result<bool, Error> {
         let mut cipher = match self.cipher.try_lock() {
             Ok(cipher) => cipher,

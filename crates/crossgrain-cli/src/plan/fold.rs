@@ -14,7 +14,7 @@ pub(super) struct Fold {
     pub(super) count: usize,
 }
 
-/// The sequence as folds, in order. An item that does not repeat is a fold of its own.
+/// The sequence as folds, in order. An item that does not repeat is a fold of one.
 pub(super) fn folded<T: PartialEq>(row: &[T]) -> Vec<Fold> {
     let mut folds = Vec::new();
     let mut at = 0;

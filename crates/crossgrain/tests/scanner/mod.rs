@@ -1,7 +1,8 @@
 //! Searches this process's own memory for secrets: heap, globals and all stacks, including the memory below
 //! their ends.
 //!
-//! The secrets are held masked, and read buffers are wiped, so the scanner does not find copies of its own.
+//! The secrets are held masked, and read buffers are overwritten, so the scanner does not find copies of its
+//! own.
 
 pub(crate) mod secrets;
 pub(crate) mod signals;

@@ -10,7 +10,8 @@ use super::super::fold::{Fold, folded};
 pub(super) struct Columns {
     /// Drawn parts by their index in the flow.
     pub(super) parts: Vec<usize>,
-    /// For each position of the flow its place between drawn parts, and whether it is drawn in its own round.
+    /// For each position of the flow its place between drawn parts, and whether the position itself is drawn.
+    /// If it is not, an equal round is drawn in its place.
     places: Vec<(usize, bool)>,
     /// Ranges of drawn parts that represent several rounds, with the number of rounds.
     pub(super) repeated: Vec<(Range<usize>, usize)>,
