@@ -1,7 +1,7 @@
-//! `crossgrain bench`: every variant, conversion and mode, in one run.
+//! `crossgrain bench`: times every variant, conversion and mode in one run.
 //!
-//! Answers are checked against the reference before anything is timed. Subjects that are compared are
-//! sampled in turns (`plan::measure`), never one after the other. Other implementations are `bench/peers`' matter.
+//! Results are checked against the reference before anything is timed. Subjects that are compared are sampled
+//! in turns (`plan::measure`), not one after the other. `bench/peers` times other implementations.
 
 mod calls;
 mod clock;
@@ -31,7 +31,7 @@ pub(crate) use clock::machine;
 use no_gpu as gpu;
 use subject::Candidate;
 
-/// Most bytes that a GPU's programs are timed on.
+/// The most bytes on which GPU programs are timed.
 const GPU_BYTES_MAX: u64 = 4 << 30;
 
 /// Time every variant and mode
@@ -45,8 +45,8 @@ pub(crate) struct Args {
     /// Bytes that a GPU's programs are timed on; 4 GiB unless given, or as many as it takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=GPU_BYTES_MAX))]
     bytes: Option<u64>,
-    /// A program for the GPU, in CUDA C (.cu) or WGSL (.wgsl), to time beside `aes-ctr`: it takes the same job and keys, and its
-    /// entry point is called as the file
+    /// A program for the GPU, in CUDA C (.cu) or WGSL (.wgsl), to time beside `aes-ctr`: it takes the same
+    /// job and keys, and its entry point is called as the file
     #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
     /// Print one JSON object a line
@@ -62,8 +62,8 @@ pub(crate) struct Args {
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
     #[arg(long, conflicts_with_all = ["turns", "patience", "plan"])]
     planner: bool,
-    /// What plans may leak: with `any`, a plan that may look up tables is timed beside each of a mode's; with `--planner`,
-    /// such plans alone
+    /// What plans may leak: with `any`, a plan that may look up tables is timed beside each of a mode's; with
+    /// `--planner`, such plans alone
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = typed::policies())]
     policy: Policy,
     /// A plan to time among the others of its job, as written by `crossgrain plan --save`
@@ -84,12 +84,13 @@ impl Row {
         self.bytes as f64 / self.measured.run_ns
     }
 
-    /// In the fastest sample of those that count.
+    /// The speed of the fastest counted sample.
     fn best_gb_per_s(&self) -> f64 {
         self.bytes as f64 / self.measured.fastest_ns
     }
 
-    /// By the clock right after what was timed; of one thread alone, since others have clocks of their own.
+    /// By the clock measured right after the subject. One thread only, because cores can have different
+    /// clocks.
     fn cycles_per_byte(&self) -> Option<f64> {
         let ghz = self.measured.clock_ns.filter(|_| self.threads == 1).and_then(clock::ghz)?;
         Some(ghz / self.gb_per_s())
@@ -141,10 +142,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// A spread of samples from which on a figure tells more of the machine's other work than of the row.
+/// The relative spread of samples from which a figure reflects other load on the machine more than the row
+/// itself.
 const NOISY: f64 = 0.1;
 
-/// Says so where many figures are not to be relied on.
+/// Warns if many figures are unreliable.
 fn warn_of_noise(rows: &[Row]) {
     let noisy = rows.iter().filter(|row| row.measured.spread > NOISY).count();
     if 4 * noisy > rows.len() {
@@ -156,7 +158,7 @@ fn warn_of_noise(rows: &[Row]) {
     }
 }
 
-/// Results as text or JSON lines.
+/// Prints results as text or as JSON lines.
 struct Printer {
     json: bool,
     ghz: Option<f64>,
@@ -222,7 +224,7 @@ impl Printer {
     }
 }
 
-/// A variant that gives a wrong answer is not timed: it is a bug.
+/// The error for a variant that gives a wrong result. It is a bug, so the variant is not timed.
 fn wrong(id: &str) -> Error {
     Error::new(Exit::InputOutput, format!("{id} disagrees with the reference: please report this"))
 }

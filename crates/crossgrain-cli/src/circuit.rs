@@ -1,4 +1,4 @@
-//! `crossgrain circuit`: the gates of a part, or of any small table, and what they are on a GPU.
+//! `crossgrain circuit`: the gates of a part or of any small table, and their text for GPUs and hardware.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,16 +21,18 @@ use crate::error::{Error, Exit};
 use crate::input::shown;
 use crate::output::{apart, write_file};
 
-/// Registers that spills are told for: AVX-512's, and what a GPU's thread gets at high and low occupancy.
+/// Register counts for which spills are reported: those of AVX-512, and those per GPU thread at high and low
+/// occupancy.
 const BUDGETS: [usize; 4] = [32, 64, 128, 255];
 
-/// Longest file taken for a table, in bytes: 256 numbers fit many times.
+/// The maximum length of a table file in bytes; 256 numbers fit many times.
 const TABLE_FILE_BYTES: u64 = 1 << 16;
 
 /// Count the gates of a circuit, draw it, or emit it for a GPU or for hardware
 ///
-/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole rounds are circuits too, of a state and a
-/// key. Whole ciphers are emitted for GPUs: programs that read and write blocks.
+/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole rounds are
+/// circuits too, of a state and a key. Whole ciphers are emitted for GPUs: programs that read and write
+/// blocks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The circuit or program; none for a list of them
@@ -79,14 +81,14 @@ enum Target {
     Blif,
 }
 
-/// A circuit to tell about.
+/// A circuit to describe.
 struct Told {
     name: String,
     computes: String,
     graph: Graph,
 }
 
-/// Prints what was asked for.
+/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
         return program(kernel, args);
@@ -104,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     put(args, &text)
 }
 
-/// Emits a whole cipher.
+/// Emits a whole cipher as a program.
 fn program(kernel: Kernel, args: &Args) -> Result<(), Error> {
     let told = "is a program: emit it by --emit cuda or --emit wgsl";
     let language = match (args.emit, &args.dot) {
@@ -115,7 +117,7 @@ fn program(kernel: Kernel, args: &Args) -> Result<(), Error> {
     put(args, &kernel.text(language))
 }
 
-/// A circuit as a function or a netlist.
+/// The text of a circuit as a function or a netlist.
 fn emitted(told: &Told, target: Target) -> Result<String, Error> {
     let format = match target {
         Target::Cuda => return Ok(emit::circuit(&told.graph, &told.name, Language::Cuda)),
@@ -135,7 +137,7 @@ fn put(args: &Args, text: &str) -> Result<(), Error> {
     }
 }
 
-/// The circuit asked for.
+/// The circuit that the arguments name.
 fn chosen(args: &Args) -> Result<Option<Told>, Error> {
     if let Some(path) = &args.table {
         let table = read_table(path)?;
@@ -238,7 +240,7 @@ fn read_table(path: &Path) -> Result<Table, Error> {
         .map_err(|error| Error::usage(format!("{shown}: {error}")))
 }
 
-/// A JSON array, or numbers with blanks between them.
+/// A JSON array, or numbers separated by blanks.
 pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, String> {
     if text.trim_start().starts_with('[') {
         let mend = "give an array of numbers from 0 to 255";

@@ -1,4 +1,4 @@
-//! `crossgrain demo`: the first thing a newcomer runs. It encrypts real data, proves it, and shows how fast.
+//! `crossgrain demo`: a first demonstration. It encrypts real data, checks the result, and shows the speed.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -36,10 +36,10 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// What is encrypted with.
+/// The cipher of the demonstration.
 const CIPHER: Cipher = Cipher::Aes256;
 
-/// Bytes that the slow ways are given: enough to time, little enough to wait for.
+/// Bytes for the slow variants: enough to time, few enough for a short wait.
 const SLOW_BYTES: usize = 1 << 20;
 
 /// Runs the demonstration.
@@ -74,7 +74,7 @@ fn draw(path: &Path, replace: bool, features: Features) -> Result<(), Error> {
     say(format_args!("\n{} shows how the plan was chosen", shown(path)))
 }
 
-/// A plan in a line, with what it is predicted to do.
+/// A plan on one line with its predicted speed.
 fn told(plan: &Plan) -> String {
     let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
     let (names, cost_ns) = (summary(&names), plan.cost.at(1_000_000));
@@ -88,7 +88,7 @@ fn say(text: impl std::fmt::Display) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
 }
 
-/// The file's bytes, or bytes that no compressor would touch.
+/// The file's bytes, or incompressible data.
 fn input(args: &Args) -> Result<Vec<u8>, Error> {
     if let Some(file) = &args.file {
         let bytes = auxiliary::read(file, u64::MAX).map_err(|error| Error::read(shown(file), &error))?;
@@ -106,7 +106,7 @@ fn input(args: &Args) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// One choice of instructions.
+/// A choice of instruction sets.
 struct Kernel<'a> {
     key: &'a Key,
     initial: Block,
@@ -122,7 +122,7 @@ impl Kernel<'_> {
         Ok(Ctr::with_options(self.key, &self.initial, &options)?)
     }
 
-    /// Encrypts, decrypts, checks, and times a block at a time, one thread and all.
+    /// Encrypts, decrypts and checks, then times single blocks, one thread and all threads.
     fn show(&self, table: &mut Table, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let one = self.ctr(1)?;
         let all = self.ctr(0)?;
@@ -144,13 +144,13 @@ impl Kernel<'_> {
         ))
     }
 
-    /// GB/s when every block is a call of its own.
+    /// GB/s with one call per block.
     fn block_at_a_time(&self, plain: &[u8], output: &mut [u8]) -> Result<f64, Error> {
         let ctr = self.ctr(1)?;
         let start = Instant::now();
         for (i, (block, out)) in plain.chunks(16).zip(output.chunks_mut(16)).enumerate() {
             ctr.apply_at(16 * i as u128, Buffers::apart(block, out)?);
-            // Bit-sliced, a block costs as much as a bundle: no need to wait for all of them.
+            // Bit-sliced, a block costs the same as a bundle, so this stops early.
             if start.elapsed().as_millis() > 300 {
                 return Ok(16.0 * (i + 1) as f64 / start.elapsed().as_nanos() as f64);
             }
@@ -178,7 +178,7 @@ impl Kernel<'_> {
     }
 }
 
-/// The variant of a plan that does most of the work: not a conversion, nor a counter.
+/// The variant that does most of a plan's work, which is neither a conversion nor a counter.
 fn cipher_of(plan: &Plan) -> String {
     let mut names = plan.stages.iter().map(|stage| &stage.variant.name);
     names
@@ -194,7 +194,7 @@ fn encrypt(ctr: &Ctr, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The same where the lengths were checked before.
+/// The same if the lengths were checked before.
 fn encrypt_quietly(ctr: &Ctr, plain: &[u8], output: &mut [u8]) {
     let _ = encrypt(ctr, plain, output);
 }
@@ -212,7 +212,7 @@ impl Table {
         self.plain_bytes as f64 / start.elapsed().as_nanos() as f64
     }
 
-    /// The best of three, kept as a row.
+    /// The best of three, stored as a row.
     fn best(&mut self, name: &str, mut work: impl FnMut()) -> f64 {
         let best = (0..3).map(|_| self.time(&mut work)).fold(0.0, f64::max);
         self.rows.push((name.to_owned(), best));

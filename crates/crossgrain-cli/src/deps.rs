@@ -1,4 +1,4 @@
-//! `crossgrain deps`: what depends on what in loops, and which of them may run in parallel.
+//! `crossgrain deps`: the data dependences of loops, and which loops may run in parallel.
 
 mod loops;
 mod modes;
@@ -14,11 +14,12 @@ use crate::typed;
 
 /// Tell the data dependences of loops, and which of them may run in parallel
 ///
-/// Of a mode of operation: each is written down as a few lines of specification, which is run on symbols: the dependences are
-/// read off that trace. Messages are whole blocks; modes with a tag have one block of header.
+/// Of a mode of operation: each is written down as a few lines of specification, which is run on symbols: the
+/// dependences are read off that trace. Messages are whole blocks; modes with a tag have one block of header.
 ///
-/// Of your own loops, by --loop: nests of counted loops in a small language, which docs/loops.md describes. Dependences are decided
-/// exactly, and the loops that are called parallel are run in random order and compared.
+/// Of your own loops, by --loop: nests of counted loops in a small language, which docs/loops.md describes.
+/// Dependences are decided exactly, and the loops that are called parallel are run in random order and
+/// compared.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The mode of operation; none for a line about each
@@ -72,7 +73,7 @@ impl From<Target> for Language {
     }
 }
 
-/// Prints what was asked for.
+/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     match &args.loops {
         Some(path) => loops::run(path, args),

@@ -1,7 +1,8 @@
-//! Where whole blocks are computed: on the CPU, or on a device, in pieces that fit its memory.
+//! Computes whole blocks on the CPU or on a device, in pieces that fit its memory.
 //!
-//! Who asks for a device by name gets it or an error. Where `auto` chose one that then fails, the CPU computes the chunk in
-//! hand and all that follow: a device replaces a chunk or leaves it as it was.
+//! A device that the user names is used, or the program fails. If a device chosen by `auto` fails, the CPU
+//! computes the current chunk and all later ones. This is possible because a device either replaces a chunk
+//! or leaves it unchanged.
 
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -23,10 +24,10 @@ pub(crate) use none::{OnDevice, costs, searcher};
 use crate::error::{self, Error};
 use crate::wisdom;
 
-/// What `--device` asks for.
+/// The value of `--device`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Whatever is fastest.
+    /// The fastest place.
     Auto,
     /// The CPU.
     Cpu,
@@ -50,15 +51,15 @@ impl FromStr for Asked {
 }
 
 impl Asked {
-    /// Whether it is a device and nothing else.
+    /// Whether the user named a device.
     pub(crate) const fn is_device(&self) -> bool {
         matches!(self, Self::Device(_))
     }
 
-    /// The device for some work; none where the CPU is to compute it.
+    /// The device for some work; `None` if the CPU computes it.
     ///
     /// # Errors
-    /// If a device was asked for that is not there, or does not take the work.
+    /// If the named device does not exist or does not support the work.
     pub(crate) fn find(&self, wanted: &Wanted<'_>) -> Result<Option<OnDevice>, Error> {
         match self {
             Self::Cpu => Ok(None),
@@ -68,21 +69,21 @@ impl Asked {
     }
 }
 
-/// Some work.
+/// A job that may run on a device.
 pub(crate) struct Wanted<'a> {
-    /// The programs that would do, the first unless another is known to be cheaper.
+    /// The programs that compute it. The first is used unless another is known to be cheaper.
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) key: &'a Key,
-    /// How much, if it is known.
+    /// The length in bytes, if it is known.
     pub(crate) len_bytes: Option<u64>,
-    /// What it costs a thread of the CPU, and how many there are.
+    /// The cost on one CPU thread, and the number of threads.
     pub(crate) cpu: (Cost, usize),
-    /// Whether to tell where it is computed.
+    /// Whether to print where the work is computed.
     pub(crate) explain: bool,
 }
 
 impl Wanted<'_> {
-    /// What each program costs on each device, as far as it is known.
+    /// The known costs of each program on each device.
     fn known(&self) -> impl Iterator<Item = (Kernel, Place)> {
         let places = move |&kernel: &Kernel| {
             let places = wisdom::places(self.key.cipher(), kernel);
@@ -91,7 +92,7 @@ impl Wanted<'_> {
         self.kernels.iter().flat_map(places)
     }
 
-    /// The program for a device: the cheapest for a long job, where that is known.
+    /// The program for a device: the cheapest per byte if that is known.
     #[cfg(feature = "gpu")]
     fn kernel_on(&self, id: &str) -> Option<Kernel> {
         let known = self.known().filter(|(_, place)| place.name == id);
@@ -100,7 +101,7 @@ impl Wanted<'_> {
         cheapest.map(|(kernel, _)| kernel).or_else(|| self.kernels.first().copied())
     }
 
-    /// The device on which the work costs least, if that is less than on the CPU.
+    /// The device with the least cost, if it is less than that of the CPU.
     fn best_place(&self) -> Option<Place> {
         let Some(len_bytes) = self.len_bytes else {
             return self.on_cpu("nobody knows how much there is to do");
@@ -119,7 +120,7 @@ impl Wanted<'_> {
         self.on_cpu(&format!("about {cpu_ms:.3} ms on {threads} threads, on {name} {device_ms:.3} ms"))
     }
 
-    /// Tells why it stays on the CPU.
+    /// Prints the reason for staying on the CPU.
     fn on_cpu<T>(&self, why: &str) -> Option<T> {
         if self.explain {
             error::tell(&format!("device cpu: {why}"));

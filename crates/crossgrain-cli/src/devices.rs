@@ -1,4 +1,4 @@
-//! `crossgrain devices`: the CPU, and the GPUs that programs can be emitted for and run on.
+//! `crossgrain devices`: the CPU, and the GPUs for which programs can be emitted and run.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,7 +17,8 @@ use crate::wisdom;
 /// List the CPU and the GPUs of this machine
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Measure what copies and programs cost on the GPUs and how many threads they are best run by, and keep it for what plans
+    /// Measure what copies and programs cost on the GPUs and how many threads they are best run by, and keep
+    /// it for what plans
     #[arg(long, conflicts_with = "json")]
     measure: bool,
 
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A device as it is told.
+/// A device as it is listed.
 struct Told {
     id: String,
     name: String,
@@ -38,13 +39,13 @@ struct Told {
     is_software: bool,
 }
 
-/// A kind of devices of which there are none, and why.
+/// A kind of device that this machine lacks, and the reason.
 struct Missing {
     kind: &'static str,
     why: String,
 }
 
-/// Prints what there is, and why there is not more.
+/// Lists the devices, and the reasons for missing kinds.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut devices =
         vec![Told { id: "cpu".to_owned(), name: cpu_model(), driver: None, is_software: false }];
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Measures a device, and keeps what was found with what is kept of others.
+/// Measures a device, and adds the costs to the wisdom.
 fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
     let found = costs(id, ciphers)?;
     let mut text = String::new();

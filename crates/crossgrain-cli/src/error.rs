@@ -1,4 +1,4 @@
-//! What can go wrong: one line that says how to mend it, and the exit code that scripts go by.
+//! Errors of the program: one line that says how to fix the problem, and an exit code for scripts.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -7,24 +7,24 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crossgrain::internal::text::{escaped, quoted};
 
-/// The codes, as `--help` tells them.
+/// The exit codes, as `--help` shows them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output failed, 2 wrong usage, key or \
      passphrase, 3 corrupt input, 4 truncated input, 5 would overwrite a file";
 
-/// Why the program ends, as its exit code.
+/// The reason why the program ends, as its exit code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exit {
     /// Reading or writing failed.
     InputOutput = 1,
-    /// The arguments or the key make no sense.
+    /// The arguments or the key are invalid.
     Usage = 2,
     /// The input is damaged.
     Corrupt = 3,
     /// The input ends too early.
     Truncated = 4,
-    /// A file is in the way.
+    /// A file would be overwritten.
     WouldOverwrite = 5,
-    /// Nothing is wrong: whoever read what was printed has seen enough.
+    /// Success: the reader of the output closed it early.
     ReaderGone = 0,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Error {
 }
 
 impl Error {
-    /// A failure told in full by `message`.
+    /// An error with this complete message.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
     }
 
-    /// Arguments that make no sense.
+    /// Invalid arguments.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -60,7 +60,7 @@ impl Error {
         Self::new(Exit::InputOutput, format!("cannot write {what}: {reason}"))
     }
 
-    /// Text for people, or lines for programs, could not be printed.
+    /// Text or JSON lines could not be printed.
     pub(crate) fn print(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::ReaderGone, ""),
@@ -68,12 +68,12 @@ impl Error {
         }
     }
 
-    /// What is told.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Tells the user, and gives the exit code.
+    /// Prints the message and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if !matches!(self.exit, Exit::ReaderGone) {
             tell(&self.message);
@@ -88,7 +88,7 @@ impl From<crossgrain::Error> for Error {
     }
 }
 
-/// The exit code for what the library refuses.
+/// The exit code for an error of the library.
 pub(crate) fn exit_of(refusal: &crossgrain::Error) -> Exit {
     match refusal {
         crossgrain::Error::NoRandom(_) => Exit::InputOutput,
@@ -97,7 +97,7 @@ pub(crate) fn exit_of(refusal: &crossgrain::Error) -> Exit {
 }
 
 impl From<clap::Error> for Error {
-    /// What clap says in several paragraphs, less the usage, in one line.
+    /// Clap's message on one line, without the usage text.
     fn from(mut error: clap::Error) -> Self {
         if let Some(mend) = foreign_option(&error) {
             return Self::usage(mend);
@@ -135,7 +135,7 @@ fn foreign_option(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// Cuts the values that clap shows.
+/// Truncates the values that clap shows.
 fn cut_values(error: &mut clap::Error) {
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand, ContextKind::InvalidValue] {
         let Some(ContextValue::String(value)) = error.get(kind) else { continue };
@@ -148,13 +148,13 @@ fn cut_values(error: &mut clap::Error) {
     }
 }
 
-/// Prints one line on standard error, whatever characters the message has.
+/// Prints one line on standard error, with special characters escaped.
 pub(crate) fn tell(message: &str) {
-    // A closed standard error is no failure.
+    // A closed standard error is not a failure.
     let _ = writeln!(io::stderr(), "crossgrain: {}", escaped(message));
 }
 
-/// What an input or output error means to the user.
+/// An input or output error explained for the user.
 fn reason(error: &io::Error) -> String {
     let told = match error.kind() {
         io::ErrorKind::NotFound => "there is no such file or directory, check the path",
@@ -172,7 +172,7 @@ fn reason(error: &io::Error) -> String {
     told.to_owned()
 }
 
-/// The system's words without its `(os error 5)`.
+/// The system's message without its `(os error 5)`.
 fn without_number(text: &str) -> &str {
     text.split_once(" (os error").map_or(text, |(words, _)| words)
 }

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file or standard input.
+//! Inputs: a file or standard input.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -19,14 +19,14 @@ pub(crate) struct Input {
     file: File,
     name: Name,
     len_bytes: Option<u64>,
-    /// What a regular file was like when it was opened.
+    /// The state of a regular file when it was opened.
     stamp: Option<Stamp>,
-    /// Where reading began: standard input may hold a passphrase before the data.
+    /// The position where reading began. Standard input may hold a passphrase before the data.
     begun: Option<u64>,
     read_bytes: u64,
 }
 
-/// What to call an input or output.
+/// The name of an input or output in messages.
 #[derive(Clone, Debug)]
 pub(crate) enum Name {
     /// A standard stream.
@@ -55,34 +55,35 @@ impl Input {
         Ok(Self { file, name, len_bytes, stamp, begun: None, read_bytes: 0 })
     }
 
-    /// Opens a regular file, which can be opened again and read from any place.
+    /// Opens a regular file, which can be opened again and read at any position.
     pub(crate) fn open_regular(path: &Path) -> Result<Self, Error> {
         let name = Name::File(path.to_owned());
         let file = auxiliary::open(File::options().read(true), path);
         Self::of(name, file)
     }
 
-    /// What to call it.
+    /// The name for messages.
     pub(crate) const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// How much there is to read, if that can be known.
+    /// The number of bytes to read, if it is known.
     pub(crate) const fn len_bytes(&self) -> Option<u64> {
         self.len_bytes
     }
 
-    /// Whether it is a regular file, which may be empty, and read once more.
+    /// Whether it is a regular file, which can be empty and can be read again.
     pub(crate) const fn is_file(&self) -> bool {
         self.stamp.is_some()
     }
 
-    /// What it is, as the system tells it now.
+    /// The current metadata.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }
 
-    /// Fails if a regular file was written since it was opened: what was read may be half old and half new.
+    /// Fails if a regular file was written since it was opened, because the data read may be a mix of old and
+    /// new.
     pub(crate) fn stayed(&self) -> Result<(), Error> {
         let metadata = self.metadata().map_err(|error| Error::read(&self.name, &error))?;
         if self.stamp.is_none_or(|stamp| stamp == Stamp::of(&metadata)) {
@@ -92,7 +93,8 @@ impl Input {
         }
     }
 
-    /// The same of a file that was read to its end once: all that it had must have come.
+    /// The same for a file that was read to its end once. Also fails if fewer or more bytes were read than
+    /// its length.
     pub(crate) fn stayed_whole(&self) -> Result<(), Error> {
         self.stayed()?;
         let (Some(begun), Some(stamp), Some(_)) = (self.begun, self.stamp, self.len_bytes) else {
@@ -133,15 +135,15 @@ impl fmt::Display for Name {
     }
 }
 
-/// No file of plans, costs, rules or programs is longer.
+/// The maximum length in bytes of files of plans, costs, rules or programs.
 const SMALL_FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// A path in a message.
+/// A path for messages.
 pub(crate) fn shown(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// Reads the whole of an auxiliary file.
+/// Reads a complete auxiliary file.
 pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
     let shown = shown(path);
     let read = auxiliary::read(path, SMALL_FILE_BYTES_MAX + 1);
@@ -153,7 +155,8 @@ pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// What is left to read of a regular file; `None` for pipes, devices, and what the system makes up as it is read.
+/// The bytes left to read of a regular file; `None` for pipes, devices, and files that the system generates
+/// on reading.
 fn len_of(file: &mut File, metadata: &Metadata) -> io::Result<Option<u64>> {
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());

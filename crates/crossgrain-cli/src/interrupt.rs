@@ -1,27 +1,26 @@
-//! Signals in the middle of the work: a temporary file goes too, the terminal is as it was, or the work ends in good
-//! order.
+//! Signal handling: removes temporary files, restores the terminal, or lets the work end in good order.
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Removes `path` when a signal ends the program, and then lets the signal have its way.
+/// Removes `path` when a signal ends the program; the signal then takes effect.
 ///
-/// Once the file has got its final name, nothing is at `path` and nothing is removed.
+/// Once the file has its final name, `path` no longer exists and nothing is removed.
 #[cfg(unix)]
 pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
-    // What has gone already needs no removing, and a signal leaves nobody to tell.
+    // A file that no longer exists need not be removed. A program that ends by a signal cannot report errors.
     undo::on_signal(move || drop(std::fs::remove_file(&path)))
 }
 
-/// Elsewhere the file stays, under a name that says what it is.
+/// On other systems the file stays, under its temporary name.
 #[cfg(not(unix))]
 pub(crate) fn remove_on_signal(_path: PathBuf) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the terminal show what is typed again, if it does now, when a signal ends the program while it does not.
+/// If a signal ends the program while echo is off, restores the terminal to its present state.
 #[cfg(unix)]
 pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -29,18 +28,18 @@ pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
     let terminal = std::fs::File::open("/dev/tty")?;
     let as_it_was = tcgetattr(&terminal)?;
     undo::on_signal(move || {
-        // A terminal that has gone is not looked at.
+        // The terminal may no longer exist.
         let _ = tcsetattr(&terminal, OptionalActions::Now, &as_it_was);
     })
 }
 
-/// Elsewhere a terminal is not left as it is.
+/// On other systems the terminal is not restored.
 #[cfg(not(unix))]
 pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
     Ok(())
 }
 
-/// What signals undo, in one thread: whatever else there is to undo must be done before the program ends.
+/// Cleanup on signals. One thread runs all actions, because all must finish before the program ends.
 #[cfg(unix)]
 mod undo {
     use std::io;
@@ -70,13 +69,13 @@ mod undo {
         }
     }
 
-    /// A list whose last holder panicked is still whole.
+    /// A list whose last holder panicked is still consistent.
     fn all() -> MutexGuard<'static, Vec<Undo>> {
         ALL.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The signals that end a program. Under `nohup` a terminal that hangs up ends none, so that one is left alone.
+/// The signals that end a program. Under `nohup`, SIGHUP is ignored, so it is not handled either.
 #[cfg(unix)]
 fn ending() -> impl Iterator<Item = i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -88,37 +87,38 @@ fn ending() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM].into_iter().chain((!is_nohup).then_some(SIGHUP))
 }
 
-/// The others that end a program and are caught. Faults are not among them, nor what `signal-hook` would not pass on.
+/// Rarer signals that end a program and are caught. Excluded are faults and signals that `signal-hook` cannot
+/// forward.
 #[cfg(unix)]
 const ENDING_RARELY: [i32; 8] = {
     use signal_hook::consts::{SIGABRT, SIGALRM, SIGPROF, SIGQUIT, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
     [SIGABRT, SIGALRM, SIGPROF, SIGQUIT, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU]
 };
 
-/// Makes a write beyond the limit of a file's size fail, rather than end the program.
+/// Makes a write beyond the file size limit fail instead of ending the program.
 #[cfg(unix)]
 pub(crate) fn fail_beyond_file_size() {
-    // Without a handler the signal ends the program, and leaves no more behind.
+    // If no handler can be set, the signal ends the program, which leaves no additional files.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Elsewhere there is no such limit.
+/// Does nothing: other systems have no file size limit.
 #[cfg(not(unix))]
 pub(crate) fn fail_beyond_file_size() {}
 
-/// A flag that a signal raises instead of ending the program; the second signal ends it.
+/// A flag that the first signal sets instead of ending the program. The second signal ends it.
 #[cfg(unix)]
 pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in ending() {
-        // In this order: the flag is not yet raised when the first signal asks.
+        // In this order, the flag is still unset when the first signal checks it.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     Ok(flag)
 }
 
-/// Elsewhere no signal raises it.
+/// On other systems no signal sets it.
 #[cfg(not(unix))]
 pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::default())

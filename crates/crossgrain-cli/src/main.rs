@@ -1,7 +1,7 @@
-//! The `crossgrain` program: arguments in, a library call, text or bytes out.
+//! The `crossgrain` program: parses arguments, calls the library, and prints text or bytes.
 //!
-//! Each command is a module with its `Args`, as typed, and a `run` that first turns them into something
-//! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
+//! Each command is a module with clap's `Args` and a `run`, which first validates the arguments. Every
+//! failure is an [`Error`]: one line on standard error and a documented exit code.
 
 #![cfg_attr(
     crossgrain_fuzz,

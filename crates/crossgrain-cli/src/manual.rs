@@ -1,5 +1,5 @@
-//! What is told of the commands besides their arguments: examples below `--help`, pages for `man`, and completions for
-//! shells, all from the arguments as declared.
+//! Documentation of the commands beyond their arguments: examples below `--help`, manual pages and shell
+//! completions. All are generated from the declared arguments.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use crate::Arguments;
 use crate::error::Error;
 use crate::input::shown;
 
-/// Lines of a shell for each command. They are run in a test, in a place with a file `photos.tar`, its encryption
-/// `photos.sealed`, the `key` of that, and a `passphrase`. Longer ones would be broken by narrow terminals.
+/// Shell lines for each command. A test runs them in a directory with the file `photos.tar`, its encryption
+/// `photos.sealed`, the `key` for that, and a `passphrase`. Longer lines would wrap on narrow terminals.
 const EXAMPLES: [(&str, &[&str]); 18] = [
     ("complete", &["crossgrain complete bash > completions"]),
     ("man", &["mkdir man && crossgrain man man"]),
@@ -106,7 +106,7 @@ pub(crate) fn command() -> Command {
         all.mut_subcommand(name, |command| {
             let told = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
             let command = command.mut_args(|arg| {
-                // The reason that is given then is that of the value.
+                // So that an error message refers to the value.
                 let is_option = !arg.is_positional() && arg.get_action().takes_values();
                 if is_option { arg.allow_negative_numbers(true) } else { arg }
             });

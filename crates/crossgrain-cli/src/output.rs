@@ -1,6 +1,7 @@
-//! Where bytes go: standard output, a device, or a file that appears under its name only when whole (`crossgrain_files`).
+//! Outputs: standard output, a device, or a file that gets its name only once it is complete
+//! (`crossgrain_files`).
 //!
-//! With `--resume` a file is OUT.part until then, and stays.
+//! With `--resume` the file is OUT.part until then, and is kept if the run ends early.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -17,7 +18,8 @@ use crate::input::{Input, Name};
 use crate::interrupt;
 use crate::system;
 
-/// An open output. Dropped before [`Output::finish`], it leaves no file behind but one that may be resumed.
+/// An open output. If it is dropped before [`Output::finish`], it leaves no file, except one that may be
+/// resumed.
 #[derive(Debug)]
 pub(crate) struct Output {
     sink: Sink,
@@ -39,9 +41,10 @@ impl Output {
         Ok(Self { sink: Sink::Stream(file), name })
     }
 
-    /// Prepares to write a file; one that is there already is replaced only if `replace` says so.
+    /// Prepares to write a file. An existing file is replaced only with `replace`.
     ///
-    /// A device or a named pipe is written as it is: it cannot be replaced, nor be half a file.
+    /// A device or a named pipe is written directly, because it cannot be replaced and cannot be an
+    /// incomplete file.
     pub(crate) fn file(path: &Path, replace: bool, content: Content) -> Result<Self, Error> {
         let name = Name::File(path.to_owned());
         let sink = match open_special(path) {
@@ -55,8 +58,8 @@ impl Output {
         Ok(Self { sink: sink.map_err(|refusal| refused(&name, refusal))?, name })
     }
 
-    /// Prepares to write plaintext, or to go on where an earlier run ended: what is unfinished stays beside it,
-    /// as [`unfinished`], whatever happens, and can be read too.
+    /// Prepares to write plaintext, possibly continuing an earlier run. The unfinished file is kept as
+    /// [`unfinished`] whatever happens. It can also be read.
     pub(crate) fn resumed(path: &Path, replace: bool) -> Result<Self, Error> {
         let name = Name::File(path.to_owned());
         let file = resume(path, replace).map_err(|refusal| match refusal {
@@ -69,8 +72,8 @@ impl Output {
         Ok(Self { sink: Sink::File(file), name })
     }
 
-    /// Refuses to write where it is read: bytes would be read again, without end, or gone before they are read. A disk is refused where
-    /// bytes do not stay `in_place`.
+    /// Refuses an output that is also the input: bytes would be read again without end, or overwritten before
+    /// they are read. A disk is refused unless bytes stay `in_place`.
     pub(crate) fn apart_from(&self, input: &Input, in_place: bool) -> Result<(), Error> {
         let Sink::Stream(file) = &self.sink else { return Ok(()) };
         match (input.metadata(), file.metadata()) {
@@ -81,14 +84,14 @@ impl Output {
         }
     }
 
-    /// From now on what is unfinished stays, if it may be resumed.
+    /// Keeps the unfinished file from here on, if it may be resumed.
     pub(crate) fn stay(&mut self) {
         if let Sink::File(file) = &mut self.sink {
             file.stay();
         }
     }
 
-    /// The file, where it can be written anywhere and becomes what it is to be only in the end.
+    /// The underlying file, if it can be written at any position and is renamed at the end.
     pub(crate) const fn unfinished_file(&self) -> Option<&File> {
         match &self.sink {
             Sink::Stream(_) => None,
@@ -96,8 +99,8 @@ impl Output {
         }
     }
 
-    /// Leaves the first `len_bytes` as [`unfinished`], for the owner alone, and gives that name. What lies behind them of an
-    /// earlier run stays.
+    /// Keeps the first `len_bytes` as [`unfinished`], readable only by the owner, and gives that name. Bytes
+    /// after them from an earlier run stay.
     pub(crate) fn keep(self, len_bytes: u64) -> Result<Option<PathBuf>, Error> {
         let Self { sink: Sink::File(file), name } = self else {
             return Ok(None);
@@ -109,12 +112,12 @@ impl Output {
         })
     }
 
-    /// What to call it.
+    /// The name for messages.
     pub(crate) const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// All is written: a file gets its name.
+    /// Completes the output: a file gets its name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self.sink {
             Sink::Stream(_) => Ok(()),
@@ -139,7 +142,7 @@ impl Write for Output {
     }
 }
 
-/// Why a file is not written, as the user is told it.
+/// The error message for a refusal to write a file.
 fn refused(name: impl Display, refusal: Refusal) -> Error {
     let in_the_way = |why: &str| Error::new(Exit::WouldOverwrite, format!("{name} {why}"));
     match refusal {
@@ -157,7 +160,8 @@ fn refused(name: impl Display, refusal: Refusal) -> Error {
     }
 }
 
-/// Refuses one file for two purposes, each with the option that names it, whatever way it is spelt.
+/// Refuses one file for two purposes, however its name is spelt. Each path comes with the option that names
+/// it.
 pub(crate) fn apart(one: (&str, Option<&Path>), other: (&str, Option<&Path>)) -> Result<(), Error> {
     let ((option, path), (other, same)) = (one, other);
     match (path, same) {
@@ -168,7 +172,7 @@ pub(crate) fn apart(one: (&str, Option<&Path>), other: (&str, Option<&Path>)) ->
     }
 }
 
-/// Writes a whole file.
+/// Writes a complete file.
 pub(crate) fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
     let mut output = Output::file(path, replace, Content::Open)?;
     let written = output.write_all(contents.as_bytes());
@@ -176,14 +180,14 @@ pub(crate) fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(
     output.finish()
 }
 
-/// The path of a file beside another, whose name goes on.
+/// The path with a suffix appended to the file name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
 }
 
-/// Opens a file that an earlier run left, to be read and added to; a pipe or device is written as it is.
+/// Opens a file of an earlier run for reading and appending. A pipe or device is written directly.
 pub(crate) fn continued(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
     match open_special(path) {
         Ok(Some(file)) => Ok(file),
@@ -192,7 +196,7 @@ pub(crate) fn continued(options: &mut fs::OpenOptions, path: &Path) -> Result<Fi
     }
 }
 
-/// The same, but nothing else than a file.
+/// The same, but only for a regular file.
 pub(crate) fn continued_file(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
     let opened = crossgrain_files::continued(options, path);
     opened.map_err(|refusal| refused(Name::File(path.to_owned()), refusal))
@@ -215,7 +219,7 @@ pub(crate) fn standard_output() -> io::Result<File> {
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }
 
-/// A standard stream was closed when the program began.
+/// The error for a standard stream that was closed at program start.
 pub(crate) fn closed() -> io::Error {
     io::Error::other("it is closed, open it or name a file")
 }

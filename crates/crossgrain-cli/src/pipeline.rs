@@ -1,11 +1,11 @@
-//! A stream cut into chunks: read in order, computed side by side, written in order.
+//! Reads a stream in chunks, computes them in parallel, and writes them in order.
 //!
-//! Every worker reads a chunk, computes it, and hands it in. One at a time reads, and one at a time
-//! writes: who hands in the chunk that is due writes it, together with those after it that are there
-//! already, while the others read on. So nobody waits for a turn to write.
+//! Each worker repeats: take a free buffer, read the next chunk (one worker at a time), compute it, hand it
+//! in. Chunks may be handed in out of order. The worker that hands in the chunk due next writes it and the
+//! ready chunks that follow it, while the others go on. So no worker waits for its turn to write.
 //!
-//! Memory is two buffers a worker, whatever the length of the stream; alone, a worker has one buffer
-//! and is a plain loop.
+//! Memory is two buffers per worker, whatever the length of the stream. A single worker has one buffer and is
+//! a plain loop.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -20,30 +20,31 @@ use crossgrain_container::fill;
 
 use crate::profile::{self, Activity};
 
-/// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
-/// while the chunks under way stay in cache from reading to writing. The table that it was chosen by is in `docs/reproduction.md`.
+/// Bytes in a chunk, a multiple of the block. Long enough to outweigh a system call and a hand-over between
+/// threads, short enough that the chunks in progress stay in cache from reading to writing.
+/// `docs/reproduction.md` has the measurements.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
-/// So many bytes before a chunk are kept: a block of any cipher.
+/// Bytes of input kept before a chunk: a block of any cipher.
 pub(crate) const BEFORE_BYTES: usize = 32;
 
-/// Where a chunk stands in the stream.
+/// The position of a chunk in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     /// The position of its first byte.
     pub(crate) position: u64,
-    /// The input before it, behind what the stream was said to begin after.
+    /// The last bytes of input before it, preceded by `Cut::before` near the beginning of the stream.
     pub(crate) before: [u8; BEFORE_BYTES],
 }
 
-/// How a stream is cut up.
+/// How a stream is divided into chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     /// Bytes in a chunk, a multiple of the block.
     pub(crate) chunk_bytes: usize,
-    /// Bytes of a buffer behind the chunk, for what it becomes; none where it is replaced.
+    /// Extra bytes in each buffer after the chunk, for output; 0 if the chunk is replaced in place.
     pub(crate) room_bytes: usize,
-    /// What the stream begins after, for chunks that need to know.
+    /// The bytes that count as input before the stream, for modes that need them.
     pub(crate) before: [u8; BEFORE_BYTES],
 }
 
@@ -54,7 +55,7 @@ impl Default for Cut {
 }
 
 impl Cut {
-    /// No more workers than there are chunks.
+    /// The number of workers: at most the number of chunks.
     pub(crate) fn workers(&self, most: NonZero<usize>, len_bytes: Option<u64>) -> NonZero<usize> {
         let chunks = len_bytes.map_or(u64::MAX, |len_bytes| len_bytes.div_ceil(self.chunk_bytes as u64));
         let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
@@ -62,21 +63,21 @@ impl Cut {
     }
 }
 
-/// How long to ask for a buffer again and again before sleeping until one is free: about the time in
-/// which a chunk is written to memory. A sleeper is woken late, and often on the processor of the one
-/// who woke it, where the two then take turns as if there were no other.
+/// Time to poll for a free buffer before sleeping: about the time in which a chunk is written to memory. A
+/// sleeping thread is woken late, and often on the CPU of the thread that woke it. The two then share that
+/// CPU even if others are idle.
 const PATIENCE: Duration = Duration::from_micros(500);
 
-/// What a chunk became.
+/// The result of computing a chunk.
 #[derive(Debug)]
 pub(crate) struct Made<E> {
-    /// Which bytes of its buffer are to be written.
+    /// The bytes of the buffer to write.
     pub(crate) bytes: Range<usize>,
-    /// What ends the stream behind them.
+    /// A failure that ends the stream after these bytes.
     pub(crate) failure: Option<E>,
 }
 
-/// What ended a stream early.
+/// The reason why a stream ended early.
 #[derive(Debug)]
 pub(crate) enum Failure<E> {
     /// The input could not be read.
@@ -87,8 +88,8 @@ pub(crate) enum Failure<E> {
     Write(io::Error),
 }
 
-/// Copies `input` to `output` through `compute`, which replaces a chunk, given its place in the stream.
-/// As [`transform`] in all else.
+/// Copies `input` to `output` through `compute`, which replaces a chunk in place, given its position in the
+/// stream. Otherwise like [`transform`].
 pub(crate) fn run<E: Send>(
     workers: NonZero<usize>,
     cut: Cut,
@@ -102,11 +103,12 @@ pub(crate) fn run<E: Send>(
     })
 }
 
-/// Copies `input` to `output` through `compute`, which is given a chunk's place in the stream, the whole buffer
-/// and the chunk's length, and says which bytes of the buffer to write. Gives the length of the input.
-/// Every chunk but the last is as long as the cut says. One worker computes chunks in order.
+/// Copies `input` to `output` through `compute`. It gets a chunk's position in the stream, the whole buffer
+/// and the chunk's length, and gives the bytes of the buffer to write. Returns the length of the input. Every
+/// chunk except the last has the length in `cut`. A single worker computes the chunks in order.
 ///
-/// The failure that is first in the order of the stream ends it; all before it has been written then.
+/// The failure that comes first in stream order ends the stream. Everything before it has been written by
+/// then.
 pub(crate) fn transform<E: Send>(
     workers: NonZero<usize>,
     cut: Cut,
@@ -138,7 +140,7 @@ pub(crate) fn transform<E: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..workers {
-            // A thread that cannot be had leaves its work to the others.
+            // If a thread cannot be created, the other workers do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, || pipeline.work(&compute));
         }
         pipeline.work(&compute);
@@ -148,26 +150,27 @@ pub(crate) fn transform<E: Send>(
     sink.failure.map_or(Ok(source.next.position), Err)
 }
 
-/// How many workers, of at most so many, there is memory for, and their buffers: two each, but one for one that is alone.
+/// The number of workers, at most `most`, for which memory can be allocated, and the number of their buffers:
+/// two each, or one for a single worker.
 fn affordable(most: usize, buffer_bytes: usize) -> Option<(usize, usize)> {
     let counts = iter::successors(Some(most), |count| Some(count / 2)).take_while(|&count| count > 0);
     let mut both = counts.map(|workers| (workers, if workers == 1 { 1 } else { 2 * workers }));
     both.find(|(_, buffers)| {
-        // Asked for and given back: zeros that nobody has written to cost nothing.
+        // A trial allocation. Pages that are never written cost nothing.
         let all_bytes = buffers.checked_mul(buffer_bytes);
         all_bytes.is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
     })
 }
 
-/// What the workers share. No worker holds both locks.
+/// The state that workers share. No worker holds both locks.
 struct Pipeline<R, W, E> {
     source: Mutex<Source<R>>,
     sink: Mutex<Sink<W, E>>,
-    /// Tells those who want a buffer that one is free, or that nothing more is to be done.
+    /// Wakes workers that wait for a buffer, when one is free or the stream has ended.
     freed: Condvar,
 }
 
-/// The end that is read.
+/// The reading side.
 struct Source<R> {
     input: R,
     chunk_bytes: usize,
@@ -176,11 +179,11 @@ struct Source<R> {
     ended: bool,
 }
 
-/// The end that is written, and the buffers.
+/// The writing side, with the buffers.
 struct Sink<W, E> {
-    /// With the worker that writes, while one does.
+    /// `None` while a worker writes: it has taken the output.
     output: Option<W>,
-    /// The turn of the chunk to be written next.
+    /// The turn of the chunk to write next.
     due: u64,
     /// Chunks handed in before their turn.
     ready: BTreeMap<u64, Computed<E>>,
@@ -189,14 +192,14 @@ struct Sink<W, E> {
     failure: Option<Failure<E>>,
 }
 
-/// Some consecutive bytes of the stream: the first of a buffer.
+/// Consecutive bytes of the stream, at the start of a buffer.
 struct Chunk {
     buffer: Vec<u8>,
     place: Place,
     len_bytes: usize,
 }
 
-/// What is to be written of a buffer, and what ends the stream behind it.
+/// The bytes of a buffer to write, and a failure that ends the stream after them.
 struct Computed<E> {
     buffer: Vec<u8>,
     bytes: Range<usize>,
@@ -204,7 +207,7 @@ struct Computed<E> {
 }
 
 impl<R: Read, W: Write, E> Pipeline<R, W, E> {
-    /// What a worker does until the input ends or something fails.
+    /// The loop of a worker, until the input ends or something fails.
     fn work(&self, compute: impl Fn(Place, &mut [u8], usize) -> Made<E>) {
         let _alarm = Alarm(self);
         let _thread = profile::thread();
@@ -227,10 +230,10 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
         }
     }
 
-    /// A buffer to read into, as soon as there is one; `None` once something has failed.
+    /// Waits for a free buffer to read into; `None` once something has failed.
     ///
-    /// It comes: no worker has more than one in hand, so those that are missing are waiting to be
-    /// written, and more of them than there are workers.
+    /// The wait ends. A worker has at most one buffer in use, so the missing buffers are waiting to be
+    /// written, and there are more buffers than workers.
     fn free_buffer(&self) -> Option<Vec<u8>> {
         let asked = Instant::now();
         let mut sink = lock(&self.sink);
@@ -246,7 +249,7 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
         if sink.ended { None } else { sink.free.pop() }
     }
 
-    /// Leaves a chunk to be written, and writes what is due unless another worker is at it.
+    /// Hands in a chunk to be written, and writes all chunks that are due unless another worker is writing.
     fn hand_in(&self, turn: u64, computed: Computed<E>) {
         let mut sink = lock(&self.sink);
         sink.ready.insert(turn, computed);
@@ -273,7 +276,7 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
 }
 
 impl<R: Read> Source<R> {
-    /// Reads the next chunk, whose turn comes with it; `None` at the end.
+    /// Reads the next chunk and gives its turn; `None` at the end.
     fn next(&mut self, mut buffer: Vec<u8>) -> Option<(u64, io::Result<Chunk>)> {
         if self.ended {
             return None;
@@ -297,7 +300,7 @@ impl<R: Read> Source<R> {
 }
 
 impl<W, E> Sink<W, E> {
-    /// The chunk to be written next, if it has been handed in.
+    /// The next chunk to write, if it has been handed in.
     fn take_due(&mut self) -> Option<Computed<E>> {
         let chunk = self.ready.remove(&self.due)?;
         self.due += 1;
@@ -305,7 +308,7 @@ impl<W, E> Sink<W, E> {
     }
 }
 
-/// Sends everyone home if its worker panics: the chunk it had in hand would never be handed in.
+/// Ends the stream if a worker panics, because its chunk would never be handed in.
 struct Alarm<'a, R, W, E>(&'a Pipeline<R, W, E>);
 
 impl<R, W, E> Drop for Alarm<'_, R, W, E> {
@@ -317,7 +320,7 @@ impl<R, W, E> Drop for Alarm<'_, R, W, E> {
     }
 }
 
-/// A lock whose last holder panicked still holds a whole value: everyone is on the way home then.
+/// Locks even if the last holder panicked: the value is still consistent, and the stream is ending.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! `crossgrain plan`: the cheapest path of a job, and what it was chosen over.
+//! `crossgrain plan`: the cheapest path of a job, and the alternatives to it.
 //!
-//! What was typed becomes a [`case::Case`]: a flow with costs, and the planner's report on it. Text,
-//! JSON and pictures are drawn from the case alone, so that they cannot tell different stories.
+//! The arguments become a [`case::Case`]: a flow with costs, and the planner's report on it. Text, JSON and
+//! pictures are generated from this case only, so they cannot contradict each other.
 
 mod args;
 mod case;

@@ -1,7 +1,8 @@
-//! How a run divides its time, thread by thread: reading, computing, writing, waiting.
+//! Measures how each thread divides its time: reading, computing, writing, waiting.
 //!
-//! A thread does one of these at a time, from one change to the next, so its parts add up to the time between its beginning and its
-//! end; what comes before the first thread and after the last is counted apart. Without `--profile` no clock is read.
+//! A thread has one activity at a time, so its parts add up to the time from its start to its end. The time
+//! before the first thread and after the last is counted separately. Without `--profile` the clock is not
+//! read.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::error;
 
-/// What a thread does.
+/// The activity of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Activity {
     /// It reads input.
@@ -34,7 +35,7 @@ struct Times {
     parts: [Duration; NAMES.len()],
 }
 
-/// When the run began, if a profile is wanted.
+/// The start of the run, if a profile was requested.
 static WANTED: OnceLock<Instant> = OnceLock::new();
 
 /// The threads that have ended.
@@ -44,14 +45,14 @@ thread_local! {
     static OWN: RefCell<Option<Times>> = const { RefCell::new(None) };
 }
 
-/// Counts from now on, if that is wanted.
+/// Starts the profile, if it is wanted.
 pub(crate) fn begin(is_wanted: bool) {
     if is_wanted {
         WANTED.get_or_init(Instant::now);
     }
 }
 
-/// A thread's part in the run, until this is dropped. It begins by waiting.
+/// Counts the time of this thread until the result is dropped. The first activity is waiting.
 pub(crate) fn thread() -> Thread {
     if WANTED.get().is_some() {
         let now = Instant::now();
@@ -61,7 +62,7 @@ pub(crate) fn thread() -> Thread {
     Thread(())
 }
 
-/// Ends a thread's part.
+/// Ends the counting when dropped.
 #[derive(Debug)]
 pub(crate) struct Thread(());
 
@@ -74,7 +75,7 @@ impl Drop for Thread {
     }
 }
 
-/// What this thread does from now on.
+/// Changes the activity of this thread.
 pub(crate) fn turn_to(activity: Activity) {
     OWN.with_borrow_mut(|own| {
         if let Some(times) = own {
@@ -85,7 +86,7 @@ pub(crate) fn turn_to(activity: Activity) {
     });
 }
 
-/// Prints the profile on standard error, if it was wanted.
+/// Prints the profile on standard error, if it was requested.
 pub(crate) fn report() {
     let Some(begun) = WANTED.get() else { return };
     let end = Instant::now();

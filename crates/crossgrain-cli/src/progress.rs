@@ -1,4 +1,4 @@
-//! A progress bar on the terminal, for work that lasts.
+//! A progress bar on the terminal for long work.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-/// Shorter work shows nothing.
+/// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 const KNOWN_LENGTH: &str = "{bytes:>11} of {total_bytes} {wide_bar} {bytes_per_sec}, {eta} left";
 const UNKNOWN_LENGTH: &str = "{bytes:>11} {spinner} {bytes_per_sec}";
 
-/// How often progress is told in JSON.
+/// Interval between JSON progress lines.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Whom progress is shown to.
+/// The audience of progress messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
 pub(crate) enum Audience {
     /// People, by a bar where standard error is a terminal and the work lasts
@@ -28,19 +28,19 @@ pub(crate) enum Audience {
     Json,
 }
 
-/// A writer that shows how much went through it, on standard error if that is a terminal.
+/// A writer that shows the number of bytes written through it.
 #[derive(Debug)]
 pub(crate) struct Progress<W> {
     inner: W,
     bar: ProgressBar,
     audience: Audience,
-    /// When something was shown last, or else the beginning.
+    /// Time of the last progress line, or of the beginning.
     shown: Instant,
     is_shown: bool,
 }
 
 impl<W> Progress<W> {
-    /// Watches over what `inner` is given, up to `len_bytes` if that is known.
+    /// Shows the progress of writes to `inner`, up to `len_bytes` if that is known.
     pub(crate) fn new(inner: W, len_bytes: Option<u64>, audience: Audience) -> Self {
         let bar = ProgressBar::with_draw_target(len_bytes, ProgressDrawTarget::hidden());
         let template = if len_bytes.is_some() { KNOWN_LENGTH } else { UNKNOWN_LENGTH };
@@ -50,7 +50,7 @@ impl<W> Progress<W> {
         Self { inner, bar, audience, shown: Instant::now(), is_shown: false }
     }
 
-    /// How many bytes went through.
+    /// The number of bytes written.
     pub(crate) fn bytes(&self) -> u64 {
         self.bar.position()
     }
@@ -60,7 +60,7 @@ impl<W> Progress<W> {
         match self.audience {
             Audience::Auto if !self.is_shown && self.shown.elapsed() >= PATIENCE => {
                 self.is_shown = true;
-                // Elsewhere than on a terminal it stays hidden.
+                // If standard error is not a terminal, the bar stays hidden.
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
             }
             Audience::Json if self.shown.elapsed() >= INTERVAL => self.tell(),
@@ -71,7 +71,7 @@ impl<W> Progress<W> {
     fn tell(&mut self) {
         self.shown = Instant::now();
         let line = json!({ "bytes": self.bytes(), "total_bytes": self.bar.length() });
-        // Where standard error is closed there is nobody left to tell.
+        // If standard error is closed, the line is dropped.
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
@@ -89,7 +89,7 @@ impl<W: Write> Write for Progress<W> {
 }
 
 impl<W> Drop for Progress<W> {
-    /// Takes the bar away, so that what is said next stands alone.
+    /// Clears the bar, so that later messages begin on an empty line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
         if self.audience == Audience::Json {

@@ -1,4 +1,4 @@
-//! `crossgrain random`: the bytes of a random stream, as docs/streams.md has them.
+//! `crossgrain random`: the bytes of a random stream (docs/streams.md).
 
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
@@ -28,7 +28,8 @@ fn seed(text: &str) -> Result<u128, &'static str> {
 
 /// Write random bytes, the same for the same seed everywhere.
 ///
-/// They are those of the Python generators and of the Rust type `Stream`. A seed that can be guessed is no secret.
+/// They are those of the Python generators and of the Rust type `Stream`. A seed that can be guessed is no
+/// secret.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where the stream begins from: any number, or hex digits after 0x
@@ -63,7 +64,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Where they are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for the fastest
+    /// Where they are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for the
+    /// fastest
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: Asked,
 
@@ -72,7 +74,7 @@ pub(crate) struct Args {
     explain: bool,
 }
 
-/// Writes the stream. Standard output that is closed before its end has had enough, and that is no failure.
+/// Writes the stream. If the reader of standard output closes it early, that is not an error.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
     if args.output.is_none() && io::stdout().is_terminal() {
@@ -101,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 }
 
 impl Args {
-    /// As many threads as were asked for, where there are chunks for them.
+    /// The number of threads: the requested number, but no more than there are chunks.
     fn workers(&self, cut: &Cut) -> NonZero<usize> {
         let asked = self.threads.and_then(|count| NonZero::new(usize::from(count)));
         let all = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN));
@@ -109,7 +111,7 @@ impl Args {
     }
 }
 
-/// The stream, and the device that computes it, if one does.
+/// The stream, and the device that computes it, if any.
 struct Random {
     stream: Stream,
     number: u64,
@@ -125,7 +127,7 @@ impl Random {
         let stream = Stream::with_options(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
         let cpu = (cost, args.workers(&Cut::default()).get());
-        // Without end, and so for long.
+        // An unlimited stream counts as very long.
         let len_bytes = args.bytes.or(Some(u64::MAX));
         let on_device =
             args.device.find(&Wanted { kernels, key: &key, len_bytes, cpu, explain: args.explain })?;
@@ -138,13 +140,14 @@ impl Random {
         Cut { chunk_bytes, ..cut }
     }
 
-    /// The bytes from this position on.
+    /// Computes the bytes from this position on.
     fn fill(&self, position: u128, chunk: &mut [u8]) -> Result<(), Error> {
         let Some(device) = &self.on_device else {
             self.stream.fill_bytes_at(position, chunk);
             return Ok(());
         };
-        // A device begins at a block; and where the stream begins again the counter jumps.
+        // A device starts at a block boundary. At the end of the stream the counter jumps back, so these
+        // chunks go to the CPU.
         let head_bytes = (position.wrapping_neg() % BLOCK_BYTES as u128) as usize;
         let first = position.wrapping_add(head_bytes as u128);
         let (head, rest) = chunk.split_at_mut(head_bytes.min(chunk.len()));
@@ -159,7 +162,7 @@ impl Random {
     }
 }
 
-/// An input of places to be filled: so many bytes, whatever they are.
+/// An input of `left_bytes` placeholder bytes, to be overwritten.
 struct Places {
     left_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Keys as users give them. Every buffer that holds one is wiped when it is dropped.
+//! Keys as the user supplies them. Every buffer that holds a key is overwritten when it is dropped.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::input::shown;
 
-/// No key file of any cipher is as long as this.
+/// Key files are shorter than this.
 const FILE_BYTES_MAX: usize = 1024;
 
-/// Decodes hex digits of either case in time that depends on their number only.
+/// Decodes hex digits of either case in time that depends only on their number.
 ///
-/// `what` names them for the user; the digits themselves are never shown, for they may be a key.
+/// `what` names them in error messages. The digits themselves are never shown, because they may be a key.
 pub(crate) fn decode_hex(what: &str, digits: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
     if !digits.len().is_multiple_of(2) {
         let count = digits.len();
@@ -38,11 +38,11 @@ pub(crate) fn key_from_hex(digits: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
     decode_hex("--key", digits.as_bytes())
 }
 
-/// A key of so many bytes from a file: what can be read as hex is hex, anything else is the key itself.
-/// `whose` says for the user what it is a key of.
+/// A key of `want` bytes from a file. Contents that are valid hex are decoded; anything else is the key
+/// itself. `whose` names the cipher in messages.
 ///
-/// Random bytes that all happen to be hex digits do not occur; a hex key of a shorter cipher does, and
-/// must not pass for the bytes of a longer one.
+/// Random key bytes are practically never all hex digits. A hex key of a shorter cipher is, and must not be
+/// accepted as the bytes of a longer key.
 pub(crate) fn key_from_file(whose: &str, want: usize, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     if path == Path::new("-") {
         return Err(Error::usage("--key-file wants the name of a file: standard input is for the data"));

@@ -1,7 +1,9 @@
-//! What the system is asked for beyond the standard library and `crossgrain_files`: a terminal without echo, no core dumps, and
-//! whether the standard streams were there when the program began, and what an open file is.
+//! Services of the operating system that the standard library and `crossgrain_files` do not provide: terminal
+//! input without echo, disabled core dumps, whether standard streams were open at program start, and whether
+//! two open files are the same.
 //!
-//! Two files hold the same functions: `unix` answers, and `other` says what holds where it cannot be asked.
+//! `unix` and `other` define the same functions; `other` gives the defaults for systems without these
+//! services.
 
 #[cfg(unix)]
 mod unix;

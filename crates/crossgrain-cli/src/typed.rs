@@ -1,4 +1,4 @@
-//! What several commands take in the same words: ciphers, modes, policies, efforts, and plans in files.
+//! Argument types that several commands share: ciphers, modes, policies, efforts, and plans in files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
     PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
 }
 
-/// A cipher, whatever the size of its blocks.
+/// A cipher with any block size.
 #[derive(Clone, Copy)]
 pub(crate) enum AnyCipher {
     /// Blocks of 16 bytes.
@@ -62,7 +62,8 @@ pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
     text.parse::<Plans>().map(Arc::new).map_err(refused)
 }
 
-/// A number of bytes: digits, and K, M, G or T for powers of 1024 (also KiB), or KB, MB, GB or TB for powers of 1000.
+/// A number of bytes: digits, and K, M, G or T for powers of 1024 (also KiB), or KB, MB, GB or TB for powers
+/// of 1000.
 pub(crate) fn size<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
     const HOW: &str = "give a number of bytes such as 65536, 64K, 1M or 10GB";
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! `crossgrain variants`: the library's table, for people or for programs.
+//! `crossgrain variants`: the table of variants as text or JSON.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A line of the list: of the library's table, or of that for wide blocks.
+/// A row of the list, from the library's table or from that for wide blocks.
 struct Row {
     name: String,
     repr: Repr,

@@ -1,4 +1,4 @@
-//! `crossgrain wisdom`: costs measured on this machine, kept for the commands that plan.
+//! `crossgrain wisdom`: costs measured on this machine and stored for the commands that plan.
 
 use std::fs;
 use std::io::{self, Write};

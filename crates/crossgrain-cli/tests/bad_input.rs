@@ -1,4 +1,4 @@
-//! What `crossgrain raw` refuses: the exit code, one line about it, and no file left behind.
+//! Input that `crossgrain raw` refuses, with the exit code, one line of explanation, and no output file.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use common::{Done, IV, MIB, Place, crossgrain, fed, painted};
 
-/// A key of AES-128.
+/// An AES-128 key.
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
 
 const CTR: [&str; 9] = ["raw", "--cipher", "aes-128", "--mode", "ctr", "--key", KEY, "--iv", IV];
@@ -26,7 +26,7 @@ fn refused(code: i32, options: &str) -> String {
     place().refuses(code, &args)
 }
 
-/// The same with a cipher, a mode, and this key.
+/// The same with this key.
 #[track_caller]
 fn refused_key(key: &str) -> String {
     let line = refused(2, &format!("--cipher aes-128 --mode ecb --key {key}"));
@@ -34,7 +34,7 @@ fn refused_key(key: &str) -> String {
     line
 }
 
-/// The same with a key and this initial value.
+/// The same with this initial value.
 #[track_caller]
 fn refused_iv(iv: &str) -> String {
     refused(2, &format!("--cipher aes-128 --mode ctr --key {KEY} --iv {iv}"))
@@ -96,7 +96,7 @@ fn a_key_file_that_holds_none() {
     assert_tells(&refused_key_file(&[0x80; 25]), "24 bytes");
     assert_tells(&refused_key_file(&painted(5000, 2)), "24 bytes");
     assert_tells(&refused_key_file(KEY.as_bytes()), "48 hex digits");
-    // 24 bytes, but all of them digits: a key of twelve bytes is meant.
+    // 24 bytes that are all hex digits are taken as a key of twelve bytes.
     assert_tells(&refused_key_file(&KEY.as_bytes()[..24]), "48 hex digits");
 }
 
@@ -267,7 +267,7 @@ fn a_full_device() {
     }
 }
 
-/// Drops the reader of standard output before anything is written.
+/// Closes the reader of standard output before anything is written.
 #[cfg(unix)]
 #[test]
 fn a_reader_that_has_gone() {
@@ -278,7 +278,7 @@ fn a_reader_that_has_gone() {
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().unwrap();
         let feeder = std::thread::spawn(move || {
-            // The program may well end before it has read all this.
+            // The program may end before it has read all input.
             let _ = std::io::Write::write_all(&mut stdin, &painted(4 * MIB, 6));
         });
         let done = Done::from(child.wait_with_output().unwrap());
@@ -287,7 +287,7 @@ fn a_reader_that_has_gone() {
     }
 }
 
-/// A reader that goes away has seen enough.
+/// A reader that closes the pipe early is not an error.
 #[test]
 fn a_reader_who_has_gone_is_told_nothing() {
     let place = Place::with(b"data");
@@ -307,7 +307,7 @@ fn a_reader_who_has_gone_is_told_nothing() {
     }
 }
 
-/// A small file system, for as long as this lives.
+/// A small file system, unmounted when dropped.
 #[cfg(target_os = "linux")]
 struct SmallDisk(std::path::PathBuf);
 

@@ -1,4 +1,4 @@
-//! `crossgrain circuit`: gates counted, drawn and emitted, and what is no table refused.
+//! `crossgrain circuit`: gates are counted, drawn and emitted, and invalid tables are refused.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -85,7 +85,7 @@ fn a_table_becomes_a_circuit() {
 #[test]
 fn structure_is_told() {
     let place = Place::new();
-    // AES's S-box with its bits in reverse order.
+    // The AES S-box with its bits in reverse order.
     let table = crossgrain::internal::cipher::sbox::AES.table.map(u8::reverse_bits);
     place.write("table", format!("{table:?}").as_bytes());
     let told = printed(&place, &["--table", "table"]);

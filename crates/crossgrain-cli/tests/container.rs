@@ -1,4 +1,5 @@
-//! Encrypted files at the command line: what comes back, what is refused and how, and what else reads them.
+//! Encrypted files on the command line: round trips, refusals with their exit codes, and agreement with an
+//! independent implementation.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -12,7 +13,7 @@ use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
 
 const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;
-/// Header of a key, salt and commitment.
+/// Length of the header of a file under a key, with salt and commitment.
 const HEAD: usize = 13 + 56;
 const SUITES: [&str; 7] = [
     "aes-256-gcm",
@@ -24,7 +25,7 @@ const SUITES: [&str; 7] = [
     "aes-256-gcm-siv",
 ];
 
-/// A place with `in`, its encryption `sealed` by one suite, and the key `k`.
+/// A place with the plaintext `in`, its encryption `sealed` under one suite, and the key `k`.
 fn sealed(suite: &str, data: &[u8]) -> Place {
     let place = Place::with(data);
     place.run(&["keygen", "--suite", suite, "-o", "k"]).printed();
@@ -32,7 +33,7 @@ fn sealed(suite: &str, data: &[u8]) -> Place {
     place
 }
 
-/// A place with a file of `chunks` chunks and a few bytes, encrypted.
+/// A place with an encrypted file of `chunks` chunks and a few bytes.
 fn some(chunks: usize) -> (Place, Vec<u8>) {
     let data = painted(chunks * CHUNK + 100, 1);
     (sealed("aes-256-gcm", &data), data)
@@ -44,7 +45,7 @@ fn change(place: &Place, at: usize) {
     place.write("sealed", &file);
 }
 
-/// Takes a file from everybody else, as an earlier run would have left it.
+/// Removes all access rights of other users, as an earlier run would have done.
 fn own(place: &Place, name: &str) {
     #[cfg(unix)]
     fs::set_permissions(place.path(name), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
@@ -97,7 +98,7 @@ fn a_passphrase_comes_from_a_file_or_a_descriptor() {
     assert_eq!(by_descriptor(b"correct horse").printed(), b"data");
     assert!(by_descriptor(b"battery staple").refused(2).contains("wrong"));
     assert!(by_descriptor(b"").refused(2).contains("empty"));
-    // A file too is read on from where the passphrase ends.
+    // A file is also read on from the end of the passphrase.
     place.write("both", b"correct horse\nthe data");
     let both = fs::File::open(place.path("both")).unwrap();
     let args = ["encrypt", "--passphrase-fd", "0", "--kdf-memory", "1", "--kdf-passes", "1"];
@@ -162,7 +163,7 @@ fn damage_is_named_and_nothing_is_left() {
     }
 }
 
-/// One bit of every byte, and the end at every byte; the library's tests flip all bits.
+/// Flips one bit of every byte, and truncates at every byte. The library's tests flip all bits.
 #[test]
 fn whatever_is_changed_or_cut_off_has_its_exit_code() {
     let place = sealed("aes-256-gcm", b"some plaintext");
@@ -172,7 +173,7 @@ fn whatever_is_changed_or_cut_off_has_its_exit_code() {
         file[at] ^= 1 << (at % 8);
         place.write("sealed", &file);
         let codes = match at {
-            // A header that makes no sense, or that claims to be longer than the file is.
+            // An invalid header, or one that claims to be longer than the file.
             0..11 => &[3][..],
             11..13 => &[2, 3, 4],
             13..HEAD => &[2],
@@ -188,7 +189,7 @@ fn whatever_is_changed_or_cut_off_has_its_exit_code() {
     }
 }
 
-/// In a file of several groups, by several threads.
+/// In a file of several groups, with several threads.
 #[test]
 fn only_authentic_chunks_reach_standard_output() {
     let (place, data) = some(200);
@@ -225,7 +226,7 @@ fn what_an_earlier_run_left_behind_the_damage_stays() {
     let done = place.run(&[&TO_FILE[..], &["--resume", "--keep-partial"]].concat());
     assert_eq!(done.code, Some(3));
     assert!(place.read("out.part") == data[..9 * CHUNK]);
-    // Kept twice: what is wrong is told all the same.
+    // The partial file is already kept; the damage is still reported.
     assert_eq!(place.run(&[&TO_FILE[..], &["--keep-partial"]].concat()).code, Some(3));
     assert!(place.read("out.part") == data[..9 * CHUNK]);
 }
@@ -254,7 +255,7 @@ fn a_resumed_run_finds_another_input() {
     place.write("out.part", &data[..5000]);
     own(&place, "out.part");
     change(&place, HEAD + 9 * SEALED);
-    // Stopped at the damage, with what came before it.
+    // The run stops at the damage and keeps the plaintext before it.
     assert_eq!(place.run(&[&TO_FILE[..], &["--resume"]].concat()).code, Some(3));
     assert!(place.read("out.part") == data[..9 * CHUNK]);
     for bad in [painted(5000, 9), painted(20 * CHUNK, 9), vec![0; 5000]] {
@@ -297,7 +298,7 @@ fn a_window_is_read_alone() {
             .refused(2)
             .contains("needs a file")
     );
-    // A chunk elsewhere is nobody's business, and one within is.
+    // Damage outside the range does not matter; damage inside it does.
     change(&place, HEAD + 100 * SEALED);
     assert!(place.run(&[&DECRYPT[..], &["--range", "5..1000"]].concat()).printed() == data[5..1000]);
     let within = [&TO_FILE[..], &["--range", "1638300..1638500"]].concat();
@@ -406,7 +407,7 @@ fn holes_stay_holes() {
     assert!(place.read("out") == place.read("in"));
 }
 
-/// Python that has this module; `None`, and a word about it, where there is none.
+/// A Python that has this module; `None`, with a printed skip, if none is installed.
 fn python(module: &str) -> Option<PathBuf> {
     let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/independent/bin/python");
     let python = if venv.exists() { venv } else { "python3".into() };
@@ -419,7 +420,7 @@ fn python(module: &str) -> Option<PathBuf> {
     None
 }
 
-/// What the script beside this file makes of the input.
+/// The output of `independent/container.py` for this input.
 #[track_caller]
 fn theirs(python: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     let mut command = Command::new(python);
@@ -429,7 +430,7 @@ fn theirs(python: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     done.out
 }
 
-/// Whether the script can read files of a kind, which it can where this runs; a word about it where not.
+/// Whether the script can read files of this kind, tested by running `line`. Prints a skip if not.
 fn knows(python: &Path, kind: &str, line: &str) -> bool {
     let mut probe = Command::new(python);
     probe.args(["-c", line]).stderr(Stdio::null());
@@ -444,13 +445,13 @@ const BY_LIBGCRYPT: &str = "import ctypes; ctypes.CDLL('libgcrypt.so.20')";
 const BY_GCM_SIV: &str =
     "from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV; AESGCMSIV(bytes(32))";
 
-/// Both ways, at the lengths where chunks begin and end.
+/// In both directions, at lengths around chunk boundaries.
 #[test]
 fn an_independent_program_reads_and_writes_the_same() {
     let Some(python) = python("cryptography.hazmat.primitives.kdf.hkdf") else { return };
     let place = Place::new();
     let around = |chunks: usize| [chunks * CHUNK - 1, chunks * CHUNK, chunks * CHUNK + 1];
-    // One chunk, and one in the middle: each length is several runs of Python.
+    // Each length takes several runs of Python, so this covers one chunk and a middle one.
     let all = [&[0, 1][..], &around(1), &around(3)].concat();
     let mut lengths = vec![("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
     lengths.push(("aes-256-ocb", &all));
@@ -491,7 +492,7 @@ fn an_independent_program_knows_the_passphrase() {
     assert!(place.run(&["decrypt", "--passphrase-file", "pw", "theirs"]).printed() == data);
 }
 
-/// What `cargo test -- --ignored` has time for: 5 GiB of zeros, through a pipe to the independent reader.
+/// Runs with `cargo test -- --ignored`: 5 GiB of zeros, piped to the independent reader.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "takes a minute"]

@@ -1,4 +1,5 @@
-//! Encrypted files when something goes wrong around them: nothing lost, nothing half-written, one clear line.
+//! Encrypted files under faults of their surroundings: nothing is lost or half-written, and the error is one
+//! clear line.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -23,7 +24,7 @@ fn sealed(len: usize) -> (Place, Vec<u8>) {
     (place, data)
 }
 
-/// Names in a place besides those that were there.
+/// Names in a place that were not there at the beginning.
 fn new_names(place: &Place) -> Vec<String> {
     let names = place.look().into_keys().map(|name| name.into_string().unwrap());
     names.filter(|name| !["in", "k", "sealed"].contains(&name.as_str())).collect()
@@ -34,7 +35,7 @@ const BOTH: [[&str; 6]; 2] = [
     ["decrypt", "--key-file", "k", "sealed", "-o", "out"],
 ];
 
-/// Fails unless `out` is what the command makes, whole.
+/// Fails unless `out` is the complete output of the command.
 #[track_caller]
 fn check(place: &Place, command: &str, data: &[u8]) {
     if command == "decrypt" {
@@ -71,7 +72,8 @@ fn a_directory_that_cannot_be_written_is_told_before_anything_is_asked() {
     }
 }
 
-/// A file whose first bytes can be read, and which fails behind them: memory of this program, and the gap after it.
+/// A file whose first bytes can be read and whose next bytes fail: memory of this process and the unmapped
+/// gap after it.
 #[cfg(target_os = "linux")]
 fn failing_after(len_bytes: u64) -> fs::File {
     use std::io::{Seek as _, SeekFrom};
@@ -94,7 +96,7 @@ fn a_read_that_fails_leaves_nothing() {
     let (place, _) = sealed(10);
     let args = ["encrypt", "--key-file", "k", "/proc/self/mem", "-o", "out"];
     assert!(place.refuses(1, &args).contains("cannot read '/proc/self/mem'"));
-    // In the middle of a chunk, and behind a whole one.
+    // In the middle of a chunk, and after a whole one.
     for len_bytes in [5000, 16384] {
         let before = place.look();
         for output in ["out", "-"] {
@@ -106,7 +108,7 @@ fn a_read_that_fails_leaves_nothing() {
     }
 }
 
-/// The most memory that a program has had so far, in bytes.
+/// The peak memory of a program so far, in bytes.
 #[cfg(target_os = "linux")]
 fn peak_bytes(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -133,7 +135,7 @@ fn memory_is_bounded_whatever_the_file_and_the_threads() {
     }
 }
 
-/// The passphrase comes when the input is open already, and by then the input is another.
+/// The passphrase arrives after the input was opened, and the input changes in between.
 #[test]
 fn an_input_that_changes_is_told() {
     let place = Place::with(&painted(MIB, 1));
@@ -142,7 +144,7 @@ fn an_input_that_changes_is_told() {
         |file| file.write_all(b"longer").unwrap(),
         |file| file.set_len(1000).unwrap(),
         |file| file.set_len(0).unwrap(),
-        // As long as before, and as old as before.
+        // With the same length and modification time as before.
         |file| {
             let was = file.metadata().unwrap().modified().unwrap();
             std::os::unix::fs::FileExt::write_all_at(file, b"other", 5).unwrap();
@@ -165,7 +167,7 @@ fn an_input_that_changes_is_told() {
             child.stdin.take().unwrap().write_all(b"x\n").unwrap();
             let done = Done::from(child.wait_with_output().unwrap());
             let is_told = done.err.contains("was changed while it was read");
-            // A sealed file that was changed is damaged, besides.
+            // A sealed file that was changed may also count as damaged.
             assert!(is_told && done.code == Some(1) || matches!(done.code, Some(3 | 4)), "{done:?}");
             assert_eq!(new_names(&place), Vec::<String>::new());
         }
@@ -185,11 +187,11 @@ fn until_open(child: &Child, path: &Path) {
         assert!(Instant::now() < give_up, "it is not opened");
         thread::sleep(Duration::from_millis(1));
     }
-    // Its times are looked at once they could tell of a change.
+    // The times are recorded after opening, once they are old enough to reveal a change.
     thread::sleep(Duration::from_millis(50));
 }
 
-/// A file of the system's own, whose length is known only when it has been read.
+/// A file in /proc, whose length is known only after it has been read.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_made_up_as_it_is_read_is_encrypted_whole() {
@@ -200,18 +202,18 @@ fn a_file_that_is_made_up_as_it_is_read_is_encrypted_whole() {
     assert_eq!(back, fs::read("/proc/filesystems").unwrap());
 }
 
-/// Moves a file, to another file system if need be.
+/// Moves a file, possibly to another file system.
 fn move_file(from: &Path, to: &Path) {
     fs::copy(from, to).and_then(|_| fs::remove_file(from)).unwrap();
 }
 
-/// Removes a file whose room is needed at once. A program that another test is starting has, until it runs, all files open that this
-/// process had: a name that is removed would leave the room taken.
+/// Frees the space of a file at once. A program that another test is starting holds all files open that this
+/// process had open, until its exec. Removing the name alone would leave the space in use.
 fn discard(path: &Path) {
     fs::write(path, []).and_then(|()| fs::remove_file(path)).unwrap();
 }
 
-/// A small file system that is unmounted again.
+/// A small file system that is unmounted when dropped.
 struct Small<'a>(&'a Place);
 
 impl<'a> Small<'a> {
@@ -233,7 +235,8 @@ impl Drop for Small<'_> {
     }
 }
 
-/// The input, the output and the place for temporary files on three file systems, or as many as there are.
+/// The input, the output and the directory for temporary files are on three file systems, or as many as
+/// exist.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_on_another_file_system_is_made_there() {
@@ -258,7 +261,7 @@ fn an_output_on_another_file_system_is_made_there() {
             (out.to_str().unwrap(), &[][..])
         };
         let args = [&[command, key_file, k, input, "-o", output], args].concat();
-        // Nothing of it goes where temporary files go otherwise.
+        // The program does not use the usual directory for temporary files.
         let done: Done = place.command(&args).env("TMPDIR", "/nowhere").output().unwrap().into();
         done.printed();
         assert!(names().eq(["out"]));
@@ -270,14 +273,14 @@ fn an_output_on_another_file_system_is_made_there() {
         check(&place, command, &data);
         fs::remove_file(place.path("out")).unwrap();
     }
-    // From there to here.
+    // From the other file system to this one.
     fs::copy(place.path("sealed"), elsewhere.path().join("sealed")).unwrap();
     let sealed = elsewhere.path().join("sealed");
     place.run(&["decrypt", "--key-file", "k", sealed.to_str().unwrap(), "-o", "out"]).printed();
     check(&place, "decrypt", &data);
 }
 
-/// A link that leads nowhere is something that is there.
+/// A dangling link counts as an existing file.
 #[test]
 fn a_link_is_not_written_through_unasked() {
     let (place, data) = sealed(10);
@@ -296,7 +299,7 @@ fn a_link_is_not_written_through_unasked() {
 fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
     let (place, data) = sealed(6 * MIB);
     let Some(_small) = Small::mount(&place, 7) else { return };
-    // The system takes pages ahead for every CPU: some room must be left for the filler itself.
+    // The system reserves pages for every CPU, so some space is left for the filler file.
     for filled in [7 * MIB - 256 * 1024, 5 * MIB, MIB + 5000] {
         let inside = place.path("small");
         fs::write(inside.join("filler"), vec![0; filled]).unwrap();

@@ -1,4 +1,4 @@
-//! `crossgrain deps`: the same dependences for people and for programs.
+//! `crossgrain deps`: the same dependences as text and as JSON.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -83,7 +83,7 @@ fn an_unknown_mode_is_refused() {
     assert!(done.refused(2).contains("pmac"));
 }
 
-/// An example of the tree.
+/// An example from `crossgrain-deps`.
 fn example(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crossgrain-deps/examples/loops");
     fs::read_to_string(folder.join(name)).unwrap()

@@ -1,4 +1,5 @@
-//! How `crossgrain raw` treats files: what it reads, when it looks, and whose rights the result has.
+//! File handling of `crossgrain raw`: the files that it reads, the time of its checks, and the permissions of
+//! the output.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -16,7 +17,7 @@ use common::{Done, IV, MIB, Place, by_default_signals, crossgrain, fed, painted,
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
 const CTR: [&str; 9] = ["raw", "--cipher", "aes-128", "--mode", "ctr", "--key", KEY, "--iv", IV];
 
-/// What `raw` makes of these bytes.
+/// The output of `raw` for these bytes.
 fn encrypted(data: &[u8]) -> Vec<u8> {
     fed(crossgrain(&CTR), data).printed()
 }
@@ -43,12 +44,12 @@ fn a_new_file_has_the_usual_rights_and_a_replaced_one_keeps_its_own() {
     fs::set_permissions(place.path("out"), Permissions::from_mode(0o640)).unwrap();
     place.run(&[&CTR[..], &["in", "-o", "out", "--force"]].concat()).printed();
     assert_eq!(rights(&place, "out"), 0o640);
-    // Nobody runs new bytes with an old owner's power.
+    // New contents must not run with the privileges of an old owner.
     fs::set_permissions(place.path("out"), Permissions::from_mode(0o6755)).unwrap();
     place.run(&[&CTR[..], &["in", "-o", "out", "--force"]].concat()).printed();
     let mode = fs::metadata(place.path("out")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o755);
-    // What was encrypted once is for its owner.
+    // A decrypted file is readable only by its owner.
     place.run(&[&CTR[..], &["-d", "in", "-o", "plain"]].concat()).printed();
     assert_eq!(rights(&place, "plain"), 0o600);
 }
@@ -75,7 +76,7 @@ fn an_existing_output_is_refused_before_anything_is_read() {
     let mut command = place.command(&CTR);
     command.args(["-o", "out"]).stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // As long as this end is open, reading would wait.
+    // Reading would wait while this end is open.
     let open = child.stdin.take();
     Done::from(child.wait_with_output().unwrap()).refused(5);
     drop(open);
@@ -84,7 +85,7 @@ fn an_existing_output_is_refused_before_anything_is_read() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_read_that_fails_leaves_nothing() {
-    // Its first page is never there to be read.
+    // The first page of this file cannot be read.
     let line = Place::new().refuses(1, &[&CTR[..], &["/proc/self/mem", "-o", "out"]].concat());
     assert!(line.contains("cannot read '/proc/self/mem'"), "{line}");
 }
@@ -132,7 +133,8 @@ fn help_and_version_are_no_failures() {
     }
 }
 
-/// Where there is no memory for the buffers that were asked for, fewer do; where there is none for one, that is told.
+/// If memory is short, the program uses fewer buffers than requested. If it suffices for none, the program
+/// reports it.
 #[cfg(target_os = "linux")]
 #[test]
 fn short_memory_is_no_crash() {

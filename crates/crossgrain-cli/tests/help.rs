@@ -1,4 +1,4 @@
-//! What the program tells of itself: help whose examples run, pages of the manual, completions.
+//! The program's documentation of itself: help whose examples run, manual pages, completions.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -20,7 +20,7 @@ fn commands(place: &Place) -> Vec<String> {
     names.filter(|name| !["", "help"].contains(name)).map(str::to_owned).collect()
 }
 
-/// A place with what the examples speak of.
+/// A place with the files that the examples use.
 fn example_place() -> Place {
     let place = Place::new();
     place.write("photos.tar", &painted(20_000, 1));

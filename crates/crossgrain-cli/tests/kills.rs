@@ -1,5 +1,5 @@
-//! Runs that are ended at any moment, by any signal: all or nothing under the name, nothing beside it but what
-//! `docs/security.md` names, and nothing that others could read meanwhile.
+//! Runs that any signal ends at any moment. The output is complete or absent, no other file remains except
+//! those that `docs/security.md` names, and other users can read nothing in the meantime.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(target_os = "linux")]
@@ -24,7 +24,7 @@ const RESUME: &[&str] = &["decrypt", "--key-file", "k", "sealed", "-o", "out", "
 const RAW: &[&str] =
     &["raw", "--cipher", "aes-256", "--mode", "ctr", "--iv", IV, "--key-file", "k", "in", "-o", "out"];
 
-/// A place with `in`, the key `k`, and `sealed`, which others may read as far as the umask lets them.
+/// A place with `in`, the key `k`, and `sealed`, which others may read if the umask permits.
 fn sealed(len: usize) -> (Place, Vec<u8>) {
     let data = painted(len, 5);
     let place = Place::with(&data);
@@ -33,14 +33,14 @@ fn sealed(len: usize) -> (Place, Vec<u8>) {
     (place, data)
 }
 
-/// Names in a place besides those that were there.
+/// Names in a place that were not there at the beginning.
 fn new_names(place: &Place) -> Vec<String> {
     let names = fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
     names.filter(|name| !["in", "k", "sealed"].contains(&name.as_str())).collect()
 }
 
-/// Fails unless `out` is what the command makes, whole.
+/// Fails unless `out` is the complete output of the command.
 #[track_caller]
 fn check(place: &Place, args: &[&str], data: &[u8]) {
     match args[0] {
@@ -67,7 +67,7 @@ fn at_any_of_many_moments_nothing_is_left_or_seen() {
     secrets_are_their_owners(1000);
 }
 
-/// So many runs each, killed at moments spread over the time that one takes.
+/// Kills `rounds` runs of each command, at moments spread over the duration of a run.
 fn killed_runs_leave_all_or_nothing(rounds: u32) {
     let (place, data) = sealed(12 * MIB + 5);
     for args in [ENCRYPT, DECRYPT, RESUME, RAW] {
@@ -89,7 +89,7 @@ fn killed_runs_leave_all_or_nothing(rounds: u32) {
             let left = new_names(&place);
             assert!(left.is_empty() || args == RESUME && left == ["out.part"], "{args:?}: {left:?}");
         }
-        // What is left does not hinder the next run, which goes on from it if told so.
+        // Leftover files do not hinder the next run, and with --resume it continues from them.
         place.run(args).printed();
         check(&place, args, &data);
         assert_eq!(new_names(&place), ["out"]);
@@ -98,13 +98,13 @@ fn killed_runs_leave_all_or_nothing(rounds: u32) {
     }
 }
 
-/// All signals that end a program unless it does something about them, faults in the program and limits included.
+/// All signals that end a program by default, including faults and resource limits.
 const SIGNALS: [&str; 21] = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "USR1", "SEGV", "USR2", "ALRM", "TERM",
     "STKFLT", "XCPU", "VTALRM", "PROF", "IO", "PWR", "SYS", "RTMIN",
 ];
 
-/// Sends a signal until it has ended the program: the standard library takes the first of a fault for its own.
+/// Sends a signal until it has ended the program. The standard library handles the first fault signal.
 fn end(child: &mut Child, name: &str) -> Option<i32> {
     let kill = ["-c", &format!("kill -{name} {}", child.id())];
     let give_up = Instant::now() + Duration::from_secs(20);
@@ -120,7 +120,8 @@ fn end(child: &mut Child, name: &str) -> Option<i32> {
     }
 }
 
-/// Starts a run that waits for more input, sends it a signal after so long, and tells which signal ended it.
+/// Starts a run that waits for more input, sends it a signal after this time, and gives the signal that ended
+/// it.
 fn ended_by(place: &Place, command: &Command, after: Duration, name: &str) -> Option<i32> {
     let mut child = by_default_signals(command).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut open = child.stdin.take().unwrap();
@@ -143,7 +144,8 @@ fn no_signal_leaves_anything() {
     signals_leave_nothing(8);
 }
 
-/// So many times each: half before or while the output is made, half when much is written.
+/// Runs `rounds` times per signal: half before or during creation of the output, half after much has been
+/// written.
 fn signals_leave_nothing(rounds: u32) {
     let (place, _) = sealed(4 * MIB);
     for name in SIGNALS {
@@ -162,7 +164,7 @@ fn signals_take_a_file_with_a_name_along() {
     signals_take_files_with_names_along(8);
 }
 
-/// The same where files have names from the beginning: what ends a program in good order takes them along.
+/// The same where files have names from the start. A signal that the program handles must remove them.
 fn signals_take_files_with_names_along(rounds: u32) {
     let (place, _) = sealed(4 * MIB);
     let Some(_) = without_unnamed_files(&place, &[]) else { return };
@@ -170,7 +172,7 @@ fn signals_take_files_with_names_along(rounds: u32) {
         for round in 0..rounds {
             let args = FROM_INPUT[round as usize % 2];
             let command = without_unnamed_files(&place, args).unwrap();
-            // The shell before it does not count.
+            // Adds the time of the shell that starts the program.
             let late = 10_000 + u64::from(20_000 * round / rounds);
             let after = Duration::from_micros(if round < rounds / 4 { 0 } else { late });
             let mut left = Vec::new();
@@ -182,7 +184,7 @@ fn signals_take_files_with_names_along(rounds: u32) {
     }
 }
 
-/// A limit for the size of files fails a write, and says so.
+/// A file size limit fails a write, and the error is reported.
 #[test]
 fn a_limit_of_file_sizes_is_told() {
     let (place, _) = sealed(4 * MIB);
@@ -197,8 +199,8 @@ fn a_limit_of_file_sizes_is_told() {
     }
 }
 
-/// Looks at every file in a place, again and again: the modes of those that others may read or write, and how often it
-/// has looked.
+/// Scans all files in a place repeatedly. Collects the modes of files that others may read or write, and
+/// counts the scans.
 struct Watch<'a> {
     place: &'a Place,
     ended: AtomicBool,
@@ -222,7 +224,8 @@ impl Watch<'_> {
     }
 }
 
-/// What others could have read while a command ran so often, each time over a file that only its owner may read.
+/// The files that others could have read during `turns` runs of a command. Each run replaces a file that only
+/// its owner may read.
 fn seen_by_others(args: &[&str], turns: usize, named: bool) -> BTreeSet<(String, u32)> {
     let (place, _) = sealed(100_000);
     let watch = Watch { place: &place, ended: AtomicBool::new(false), looks: AtomicUsize::new(0) };

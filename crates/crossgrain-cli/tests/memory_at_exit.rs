@@ -1,8 +1,8 @@
-//! No key and no passphrase is left in the program's memory when it exits, whatever way it was given.
+//! No key and no passphrase remains in the program's memory at exit, however it was supplied.
 //!
-//! The test is the program's tracer. The kernel stops the program when it exits, while its memory is still there
-//! (`PTRACE_O_TRACEEXIT`); then the test reads all that can be written to. `CROSSGRAIN_CASES=TEXT` runs the cases alone that have
-//! this text in their arguments.
+//! The test traces the program. The kernel stops the program at exit while its memory still exists
+//! (`PTRACE_O_TRACEEXIT`). The test then reads all writable memory. `CROSSGRAIN_CASES=TEXT` runs only the
+//! cases with this text in their arguments.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -20,7 +20,7 @@ use common::{Place, hex, painted};
 use crossgrain_container::{Header, Limits, Secret};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// A secret is looked for in pieces of so many bytes: a part of it is found too.
+/// Length in bytes of the pieces that are searched for, so that part of a secret is also found.
 const PIECE_BYTES: usize = 8;
 
 /// Bytes read at a time.
@@ -31,14 +31,14 @@ const PASSPHRASE: &str = "Quartz-Fjord_81 vexing!Lamp+Kudzu7";
 /// A secret and its name.
 type Named = (String, Vec<u8>);
 
-/// How the program gets its secret, besides its arguments.
+/// How the program receives its secret, in addition to its arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
-    /// By a file that its arguments name.
+    /// In a file that its arguments name.
     File,
-    /// At its terminal.
+    /// Typed at its terminal.
     Typed,
-    /// By this descriptor, from the file `passphrase`.
+    /// On this descriptor, which reads the file `passphrase`.
     Descriptor(RawFd),
 }
 
@@ -46,7 +46,7 @@ enum Given {
 struct Case {
     arguments: Vec<String>,
     given: Given,
-    /// Names of files whose contents are secret once they are there, as bytes and as hex digits of bytes.
+    /// Names of files whose contents are secret once they exist, as bytes and as bytes in hex.
     secret_files: &'static [&'static str],
     /// Other secrets.
     secrets: Vec<Named>,
@@ -57,27 +57,27 @@ fn case(arguments: &str, given: Given, secrets: &[Named]) -> Case {
     Case { arguments, given, secret_files: &[], secrets: secrets.to_vec() }
 }
 
-/// What a result of libc means.
+/// Converts the result of a libc call.
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Asks for something of a stopped program.
+/// Makes a ptrace request for a stopped program.
 fn ptrace(request: libc::c_uint, pid: libc::pid_t, data: usize) -> io::Result<()> {
     // SAFETY: none of the requests here reads or writes memory of this process.
     checked(unsafe { libc::ptrace(request, pid, ptr::null_mut::<libc::c_void>(), data) }).map(drop)
 }
 
-/// Waits for the program to stop or to end; its status.
+/// Waits until the program stops or ends, and gives its status.
 fn wait(pid: libc::pid_t) -> libc::c_int {
     let mut status = 0;
-    // SAFETY: the status is this function's.
+    // SAFETY: the status is a local variable.
     let waited = unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) };
     checked(waited.into()).unwrap();
     status
 }
 
-/// Runs the program until it exits, and gives what `look` sees then, and the exit code.
+/// Runs the program until it exits, and gives the result of `look` at that point and the exit code.
 fn traced<T>(mut command: Command, look: impl FnOnce(libc::pid_t) -> T) -> Option<(T, i32)> {
     // SAFETY: the closure runs between fork and exec, and makes one system call.
     unsafe { command.pre_exec(|| ptrace(libc::PTRACE_TRACEME, 0, 0)) };
@@ -110,7 +110,7 @@ fn traced<T>(mut command: Command, look: impl FnOnce(libc::pid_t) -> T) -> Optio
     }
 }
 
-/// Secrets of which a piece is in the memory of a stopped program: the name, and where it is.
+/// The names and places of secrets of which a piece is in the memory of a stopped program.
 fn found(pid: libc::pid_t, secrets: &[Named]) -> Vec<String> {
     let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
@@ -138,7 +138,7 @@ fn found(pid: libc::pid_t, secrets: &[Named]) -> Vec<String> {
     found
 }
 
-/// Pieces of secrets in some bytes: where, and which.
+/// The places and names of pieces of secrets in some bytes.
 fn hits<'a>(bytes: &'a [u8], secrets: &'a [Named]) -> impl Iterator<Item = (u64, String)> + 'a {
     let pieces: Vec<_> = secrets
         .iter()
@@ -159,7 +159,7 @@ fn hits<'a>(bytes: &'a [u8], secrets: &'a [Named]) -> impl Iterator<Item = (u64,
     })
 }
 
-/// Runs a case in a place, and gives what is found of its secrets.
+/// Runs a case in a place and gives the secrets that were found.
 fn run(place: &Place, case: &Case) -> Option<Vec<String>> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.args(&case.arguments).current_dir(place.path(".")).env_remove("CROSSGRAIN_ISA");
@@ -204,7 +204,7 @@ fn run(place: &Place, case: &Case) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Gives the program a terminal at which the passphrase was typed twice; its other end.
+/// Gives the program a terminal at which the passphrase is typed twice. Returns the other end.
 fn typed(command: &mut Command) -> Option<File> {
     let opened = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).and_then(|keyboard| {
         grantpt(&keyboard)?;
@@ -219,7 +219,7 @@ fn typed(command: &mut Command) -> Option<File> {
     let screen = File::options().read(true).write(true).open(name).unwrap();
     keyboard.write_all(format!("{PASSPHRASE}\n{PASSPHRASE}\n").as_bytes()).unwrap();
     let attach = move || {
-        // SAFETY: two system calls, without memory of this process.
+        // SAFETY: two system calls that do not use memory of this process.
         unsafe {
             checked(libc::setsid().into())?;
             checked(libc::ioctl(screen.as_raw_fd(), libc::TIOCSCTTY, 0).into()).map(drop)
@@ -230,19 +230,19 @@ fn typed(command: &mut Command) -> Option<File> {
     Some(keyboard)
 }
 
-/// A key as it is, and in hex.
+/// A key as bytes and in hex.
 fn of_key(bytes: &[u8]) -> Vec<Named> {
     vec![("key".to_owned(), bytes.to_vec()), ("key in hex".to_owned(), hex(bytes).into_bytes())]
 }
 
-/// The key that a file's header and the passphrase give.
+/// The key derived from a file's header and the passphrase.
 fn of_file(place: &Place, name: &str) -> Named {
     let header = Header::read(&mut &place.read(name)[..]).unwrap();
     let key = header.input_key(Secret::Passphrase(PASSPHRASE.as_bytes()), &Limits::default()).unwrap();
     ("derived key".to_owned(), key.to_vec())
 }
 
-/// Cases of a place with keys, a passphrase, and files that were encrypted by them.
+/// The cases for a place with keys, a passphrase, and files encrypted under them.
 fn cases(place: &Place) -> Vec<Case> {
     let passphrase: Named = ("passphrase".to_owned(), PASSPHRASE.as_bytes().to_vec());
     let by_key = of_key(&painted(32, 7));
@@ -310,7 +310,7 @@ fn place() -> Place {
 #[test]
 fn no_secret_is_left_in_memory_at_exit() {
     let place = place();
-    // The scanner finds what is there: an argument is in the program's stack.
+    // Control: an argument is in the program's stack, so the scanner must find it.
     let key = ("argument".to_owned(), hex(&painted(32, 9)).into_bytes());
     let line = format!("raw --cipher aes-256 --mode ecb in --key {}", hex(&painted(32, 9)));
     let Some(planted) = run(&place, &case(&line, Given::File, &[key])) else { return };
@@ -319,7 +319,7 @@ fn no_secret_is_left_in_memory_at_exit() {
     let only = std::env::var("CROSSGRAIN_CASES").unwrap_or_default();
     let is_asked = |case: &Case| case.arguments.join(" ").contains(&only);
     for case in cases(&place).into_iter().filter(is_asked) {
-        // Remains depend on timing between threads.
+        // Leftovers depend on thread timing.
         for _ in 0..3 {
             for name in ["s.session", "s.found", "hits"] {
                 let _ = fs::remove_file(place.path(name));

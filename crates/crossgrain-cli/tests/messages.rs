@@ -1,4 +1,4 @@
-//! Messages that newcomers meet: for each command, its exit code and its line.
+//! Messages that new users see: each command line with its exit code and its line.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::{Done, Place, painted};
 
-/// A key of AES-128.
+/// An AES-128 key.
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
 /// A place with files of this program and of others.
@@ -27,7 +27,7 @@ fn place() -> Place {
     place
 }
 
-/// The exit code, the arguments, and the line.
+/// The exit code, the arguments and the line.
 const ROWS: [(i32, &str, &str); 28] = [
     (
         2,

@@ -1,5 +1,5 @@
-//! `crossgrain raw` in the modes beyond ecb and ctr: as openssl has them, by any number of threads; sectors by
-//! their numbers; tags that are right, or nothing at all comes out.
+//! `crossgrain raw` in modes other than ecb and ctr. It agrees with openssl for any number of threads,
+//! numbers sectors, and outputs nothing if a tag is wrong.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -8,10 +8,10 @@ mod common;
 use common::{IV, KEY_BITS, MIB, Place, crossgrain, fed, hex, key, openssl, openssl_with, painted};
 use crossgrain::mode::{Initial, Mode};
 
-/// Lengths about a block, a page, and the program's own step.
+/// Lengths around a block, a page and the program's chunk size.
 const LENGTHS: [usize; 8] = [0, 1, 15, 16, 17, 4095, MIB + 7, 2 * MIB + 4097];
 
-/// The arguments of `raw` for a mode of AES with this key, and those that a test adds.
+/// The arguments of `raw` for a mode with this cipher and key, and further ones.
 fn raw<'a>(cipher: &'a str, mode: &'a str, key: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     [&["raw", "--cipher", cipher, "--mode", mode, "--key", key][..], rest].concat()
 }
@@ -21,7 +21,7 @@ fn authenticated() -> impl Iterator<Item = Mode> {
     Mode::ALL.into_iter().filter(|mode| mode.is_authenticated())
 }
 
-/// A key of the mode: as many of the cipher as it takes.
+/// A key for the mode, which consists of one or several cipher keys.
 fn key_of(mode: Mode, bits: usize) -> String {
     key(bits).repeat(mode.entry().keys)
 }
@@ -88,7 +88,7 @@ fn padding_agrees_with_openssl() {
 fn data_that_does_not_end_in_padding() {
     let key = key(128);
     let args = raw("aes-128", "ecb", &key, &["--padding", "pkcs7", "-d", "in", "-o", "out"]);
-    // What blocks whose ends are no padding decrypt from.
+    // Plaintexts whose last block does not end in valid padding.
     for end in [&[0; 16][..], &[17; 16], &[255; 16], &[1, 2, 2, 3], &[2, 16], &[1, 0]] {
         let plain = [&[9; 16][..], &vec![7; 16 - end.len()], end].concat();
         let place = Place::with(&piped(&plain, &raw("aes-128", "ecb", &key, &[])));
@@ -99,7 +99,7 @@ fn data_that_does_not_end_in_padding() {
     assert!(Place::with(&[1; 17]).refuses(4, &args).contains("17 bytes"));
 }
 
-/// The sectors of an image, each of them by itself, are the image.
+/// The encrypted sectors of an image, each encrypted separately, equal the encrypted image.
 #[test]
 fn sectors_go_by_their_numbers() {
     let key = hex(&painted(64, 1));
@@ -205,7 +205,7 @@ fn what_is_forged_leaves_nothing_behind() {
             let args: Vec<_> = args.iter().map(String::as_str).collect();
             let line = place.refuses(3, &args);
             assert!(line.contains("not authentic"), "{line}");
-            // What is there stays, and nothing reaches a pipe.
+            // An existing file stays, and a pipe receives nothing.
             place.write("out", b"of value");
             place.refuses(3, &[&args[..], &["--force"]].concat());
             let done = fed(crossgrain(&args[..args.len() - 3]), &forged);
@@ -247,7 +247,8 @@ fn chunks_of_any_size_make_the_same_bytes() {
     }
 }
 
-/// RFC 5297, appendix A.1 and A.2, with the tag after the ciphertext. SIV with no string, an empty one and two.
+/// RFC 5297, appendix A.1 and A.2, with the tag after the ciphertext. SIV with no string, an empty one and
+/// two.
 #[test]
 fn siv_takes_a_list_of_strings_and_needs_no_nonce() {
     let key = "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";

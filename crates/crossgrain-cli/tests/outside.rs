@@ -1,5 +1,5 @@
-//! What comes from outside the program: auxiliary files that are no files, names of sessions, the environment, long values,
-//! closed streams.
+//! Input from outside the program: auxiliary paths that are not regular files, session names, the
+//! environment, long values, closed streams.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use common::{Done, IV, Place, painted};
 
-/// FIPS 197, appendix C.1, with a digit left out.
+/// FIPS 197, appendix C.1, with one digit omitted.
 const SEARCH: [&str; 7] = [
     "search",
     "--cipher",
@@ -31,7 +31,7 @@ fn fifo(place: &Place, name: &str) {
     assert!(made.success(), "no named pipe can be made");
 }
 
-/// Runs the program here; one that waits is ended, and fails with code 124.
+/// Runs the program here. If it hangs, it is ended and fails with code 124.
 fn briefly(place: &Place, args: &[&str], wisdom: &str) -> Done {
     let mut command = Command::new("timeout");
     command.arg("60").arg(env!("CARGO_BIN_EXE_crossgrain")).args(args).current_dir(place.path("."));
@@ -85,14 +85,14 @@ fn wisdom_is_a_regular_file() {
         assert!(line.contains("no regular file"), "{action:?}: {line}");
     }
     assert!(place.look().contains_key("pipe".as_ref() as &std::ffi::OsStr), "the pipe is gone");
-    // The lock beside the wisdom.
+    // The lock next to the wisdom.
     fifo(&place, "kept.lock");
     place.write("kept", b"{}");
     let line = briefly(&place, &["wisdom", "forget"], "kept").refused(1);
     assert!(line.contains("no regular file"), "{line}");
 }
 
-/// Sessions live in the current directory, under plain names.
+/// Sessions are stored in the current directory under plain names.
 #[test]
 fn sessions_have_plain_names() {
     let place = Place::new();
@@ -121,7 +121,7 @@ fn files_of_sessions_are_regular_files() {
     assert!(line.contains("'s.session' is no regular file"), "{line}");
 }
 
-/// Every command that computes names the variable that it cannot read, and cuts its value.
+/// Every command that computes names the variable that it cannot parse, and truncates its value.
 #[test]
 fn the_isa_variable_is_named() {
     let place = Place::with(&painted(64, 1));
@@ -236,7 +236,7 @@ fn values_are_cut_in_every_message() {
     }
 }
 
-/// A search has exit codes of its own, for what is checked before it starts too.
+/// A search has its own exit codes, also for checks before it starts.
 #[test]
 fn a_closed_output_has_the_command_s_exit_code() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The shell examples of the documentation: every page's, in order, in a place of its own.
+//! Runs the shell examples of the documentation: those of each page in order, in a new directory.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use common::{Done, Place, painted};
 
-/// Examples that build or install something, or leave something out, are not run.
+/// Examples that build or install something, or contain an ellipsis, are not run.
 const LEFT_ALONE: [&str; 2] = ["cargo ", "…"];
 
 /// The pages: the README and all of `docs/`.
@@ -38,7 +38,7 @@ fn every_shell_example_runs() {
     let mut run = 0;
     for page in pages() {
         let place = Place::new();
-        // The files that the pages use: data, a key, a passphrase.
+        // The files that the pages use: data and a passphrase.
         place.write("photos.tar", &painted(2_000_000, 1));
         place.write("plain", &painted(20_000, 2));
         place.write("passphrase", b"correct horse\n");
@@ -60,7 +60,8 @@ fn every_shell_example_runs() {
     assert!(run > 15, "only {run} examples were found");
 }
 
-/// The identifiers of a page's headings, as GitHub and mdBook make them: lower case, blanks as hyphens, punctuation removed.
+/// The identifiers of a page's headings as GitHub and mdBook generate them: lower case, spaces as hyphens,
+/// punctuation removed.
 fn headings(text: &str) -> Vec<String> {
     let mut is_code = false;
     let mut ids = Vec::new();
@@ -77,7 +78,7 @@ fn headings(text: &str) -> Vec<String> {
     ids
 }
 
-/// Links within the tree, with the headings that they name.
+/// Checks links within the tree, including their headings.
 #[test]
 fn every_link_leads_somewhere() {
     for page in pages() {
@@ -97,12 +98,12 @@ fn every_link_leads_somewhere() {
     }
 }
 
-/// The program's text for a command line that succeeds.
+/// The program's output for a command line that succeeds.
 fn printed(arguments: &[&str]) -> String {
     String::from_utf8(Place::new().run(arguments).printed()).unwrap()
 }
 
-/// docs/commands.md has each command, each exit code and each field of JSON.
+/// docs/commands.md documents each command, each exit code and each JSON field.
 #[test]
 fn the_reference_is_complete() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");

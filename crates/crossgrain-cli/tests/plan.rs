@@ -1,4 +1,4 @@
-//! `crossgrain plan`, as a user runs it.
+//! `crossgrain plan` as a user runs it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
@@ -26,11 +26,11 @@ const PUBLISHED: &str = r#"{
 const MIXED: [&str; 6] =
     ["SubBytes/word", "word>bit", "ShiftRows/bit", "MixColumns/bit", "bit>word", "AddRoundKey/word"];
 
-/// Runs `crossgrain plan` with these instructions allowed.
+/// Runs `crossgrain plan` with these instruction sets allowed.
 fn plan_on(isa: Option<&str>, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.arg("plan").args(arguments).env_remove("CROSSGRAIN_ISA");
-    // Whatever this machine's user has measured.
+    // Ignores wisdom that the user of this machine has measured.
     command.env("CROSSGRAIN_WISDOM", "no/such/wisdom.json");
     if let Some(isa) = isa {
         command.env("CROSSGRAIN_ISA", isa);
@@ -51,7 +51,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&text(output)).unwrap()
 }
 
-/// Whatever goes wrong is told in one line.
+/// Every error is reported in one line.
 fn refused(output: &Output, exit: i32, reason: &str) {
     let told = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(exit), "{told}");
@@ -60,7 +60,7 @@ fn refused(output: &Output, exit: i32, reason: &str) {
     assert!(output.stdout.is_empty());
 }
 
-/// A directory of its own, with a cost file in it.
+/// A temporary directory with a cost file.
 fn costs(contents: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("costs.json");
@@ -151,7 +151,8 @@ fn totals_are_sums_of_their_paths() {
     }
 }
 
-/// Every cipher, direction, source of keys and number of bits: a kernel or a composition, with a cost per key.
+/// Every cipher, direction, source of keys and number of known bits gives a kernel or a composition, with a
+/// cost per key.
 #[test]
 fn searches_are_planned_by_the_key() {
     let ciphers = [
@@ -189,7 +190,7 @@ fn searches_are_planned_by_the_key() {
                 .iter()
                 .map(|step| step["variant"].as_str().unwrap())
                 .collect();
-            // Ciphers that are described once have kernels on registers of 256 bits and more.
+            // Described ciphers have search kernels on registers of 256 bits and more.
             let is_kernel = cipher.starts_with("aes")
                 || cipher.starts_with("serpent")
                 || isa != Some("portable") && has_avx2;
@@ -286,7 +287,7 @@ fn costs_can_be_measured() {
     adds_up(&answer);
 }
 
-/// Text content and tags are balanced, and every tag is closed: enough XML for pictures of our own.
+/// Checks that tags are balanced and closed, which is sufficient for this program's pictures.
 fn well_formed(svg: &str) {
     let mut open = Vec::new();
     for piece in svg.split('<').skip(1) {
@@ -340,7 +341,7 @@ fn totals_are_finite() {
     refused(&plan(&["--costs", name(&file)]), 2, "'SubBytes/word'");
 }
 
-/// Names that a file gives reach no terminal as they are.
+/// Names from a file are escaped before they are printed.
 #[test]
 fn names_from_files_are_escaped() {
     let escape = "\\u001b[31m\\n";
@@ -409,7 +410,7 @@ fn an_exhaustive_search_tells_the_fastest_first() {
     refused(&plan_on(Some("portable"), &[&large[..], &["--budget-ms", "1"]].concat()), 2, "64 MiB");
 }
 
-/// Every path is told as it is: no conversion is followed by one that undoes it.
+/// Paths contain no detours: no conversion is followed by one that undoes it.
 #[test]
 fn runners_up_take_no_detours() {
     for job in ["ctr", "ecb", "ecb-decrypt"] {

@@ -1,5 +1,5 @@
-//! What somebody else who may write the directory can plant: partial files, links, pipes, names that mean the same
-//! file. Nothing planted is written to, kept, or sealed under.
+//! Attacks by another user who can write to the directory: planted partial files, links, pipes, and names for
+//! the same file. The program does not write to planted files, keep them, or encrypt under their salts.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -14,9 +14,9 @@ use common::{Done, IV, Place, fed, painted};
 
 const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;
-/// Header of a key, salt and commitment.
+/// Length of the header of a file under a key, with salt and commitment.
 const HEAD: usize = 13 + 56;
-/// A user who is nobody here.
+/// A user other than the one who runs the tests.
 const ANOTHER: u32 = 65534;
 
 const DECRYPT: [&str; 6] = ["decrypt", "--key-file", "k", "sealed", "-o", "out"];
@@ -30,7 +30,7 @@ fn sealed(data: &[u8]) -> Place {
     place
 }
 
-/// Gives a file to another user; `false`, and a word about it, where that is not allowed.
+/// Gives a file to another user; `false`, with a printed skip, if that is not permitted.
 fn give_away(place: &Place, name: &str) -> bool {
     let given = std::os::unix::fs::lchown(place.path(name), Some(ANOTHER), Some(ANOTHER)).is_ok();
     if !given {
@@ -44,7 +44,8 @@ fn salt(file: &[u8]) -> &[u8] {
     &file[HEAD - 56..HEAD - 32]
 }
 
-/// A beginning of another file, of the same one, and of the same one before it was cut: no salt serves two inputs.
+/// Partial files planted from another input, from the same input, and from the same input before it was
+/// truncated. No salt is used for two inputs.
 #[test]
 fn an_encryption_never_takes_a_salt_that_it_finds() {
     let data = painted(100_000, 1);
@@ -83,7 +84,7 @@ fn an_encryption_never_takes_a_salt_that_it_finds() {
     }
 }
 
-/// Twice the same input: two salts.
+/// Encrypting the same input twice gives two salts.
 #[test]
 fn every_encryption_has_a_salt_of_its_own() {
     let place = sealed(b"the same");
@@ -91,7 +92,8 @@ fn every_encryption_has_a_salt_of_its_own() {
     assert_ne!(salt(&place.read("out")), salt(&place.read("sealed")));
 }
 
-/// What lies at OUT.part is compared with what is decrypted: whatever it holds, the result is the plaintext or none.
+/// The decrypted data is compared with the contents of OUT.part. Whatever that file holds, the result is the
+/// plaintext or nothing.
 #[test]
 fn a_decryption_resumed_from_anything_gives_the_plaintext_or_nothing() {
     let data = painted(5 * CHUNK + 100, 3);
@@ -118,7 +120,7 @@ fn a_decryption_resumed_from_anything_gives_the_plaintext_or_nothing() {
     }
 }
 
-/// Links are not followed, nor files taken that others can read, write, or have put there.
+/// A partial file must not be a link, and no other user may be able to read, write or have created it.
 #[test]
 fn a_partial_file_must_be_the_users_own_alone() {
     let data = painted(2 * CHUNK, 5);
@@ -150,7 +152,7 @@ fn a_partial_file_must_be_the_users_own_alone() {
     if give_away(&place, "out.part") {
         refused("belongs to another user");
     }
-    // Limits hold for a file that is resumed too.
+    // The limits also apply when a run resumes.
     let sealing = ["encrypt", "--passphrase-file", "k", "--kdf-memory", "8", "in", "-o", "heavy"];
     place.run(&sealing).printed();
     let args =
@@ -158,7 +160,7 @@ fn a_partial_file_must_be_the_users_own_alone() {
     assert!(place.refuses(2, &args).contains("--kdf-memory-max"));
 }
 
-/// A link or pipe that another user left under the name of the output would take the plaintext elsewhere.
+/// A link or pipe that another user left under the output's name would divert the plaintext.
 #[test]
 fn what_another_user_left_under_the_name_is_not_written_to() {
     let place = sealed(b"data");
@@ -177,7 +179,7 @@ fn what_another_user_left_under_the_name_is_not_written_to() {
         assert!(place.refuses(5, args).contains("another user"));
     }
     fs::remove_file(place.path("out")).unwrap();
-    // A file of theirs is replaced, but who may read ours is not for them to say.
+    // Another user's file is replaced, but its permissions are not kept.
     place.write("out", b"theirs");
     fs::set_permissions(place.path("out"), Permissions::from_mode(0o666)).unwrap();
     chown(place.path("out"), Some(ANOTHER), None).unwrap();
@@ -186,7 +188,7 @@ fn what_another_user_left_under_the_name_is_not_written_to() {
     assert_eq!((out.mode() & 0o7777, place.read("out")), (0o600, b"data".to_vec()));
 }
 
-/// A journal and found keys are files that are continued too.
+/// Journals and files of found keys are also appended to.
 #[test]
 fn sessions_and_found_keys_are_not_written_through_links() {
     let search = ["search", "--cipher", "aes-128", "--key-mask", "000102030405060708090a0b0c0d0e??"];
@@ -208,7 +210,7 @@ fn sessions_and_found_keys_are_not_written_through_links() {
     assert_eq!(place.read("real"), before);
 }
 
-/// One file for two purposes loses one of them, whatever way it is spelt.
+/// A file used for two purposes would be lost for one of them, however its name is spelt.
 #[test]
 fn a_file_that_is_needed_besides_is_not_written_over() {
     let place = sealed(b"data");
@@ -254,10 +256,10 @@ fn a_file_that_is_needed_besides_is_not_written_over() {
     place.refuses(2, &["plan", "--cipher", "aes-128", "--job", "ctr", "--save", "p", "--svg", "./p"]);
 }
 
-/// What is read and written at once would be read again, without end, or be gone before it is read.
+/// A file that is both input and output would be read without end, or truncated before it is read.
 #[test]
 fn a_file_is_not_written_while_it_is_read() {
-    // More than is held at a time.
+    // More than the program buffers.
     let data = painted(5 << 20, 9);
     let place = sealed(&data);
     let encrypted = place.read("sealed");
@@ -284,7 +286,8 @@ fn a_file_is_not_written_while_it_is_read() {
     assert!(Command::new("sh").args(through).current_dir(place.path(".")).status().unwrap().success());
 }
 
-/// A program that starts without standard streams: what it reads is not empty, what it writes is not gone.
+/// The program starts without standard streams. A missing input must not count as empty, and output must not
+/// be lost.
 #[test]
 fn a_closed_stream_is_told() {
     let place = sealed(b"data");
@@ -312,7 +315,7 @@ fn a_closed_stream_is_told() {
     shell("encrypt --key-file k </dev/null").printed();
 }
 
-/// A device without end is refused by its kind, or by its length where a pipe is allowed.
+/// An endless device is refused by its file type, or by its length where a pipe is allowed.
 #[test]
 fn a_device_without_end_is_no_file_of_plans() {
     let place = Place::with(b"data");
@@ -328,7 +331,7 @@ fn a_device_without_end_is_no_file_of_plans() {
     }
 }
 
-/// Where no thread can be had, the work is done by one, or refused in one line.
+/// If no thread can be created, one thread does the work, or the program refuses in one line.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_thread_to_be_had_is_no_panic() {
@@ -340,7 +343,7 @@ fn no_thread_to_be_had_is_no_panic() {
     }
     let limited = |args: &[&str]| {
         let mut command = Command::new("setpriv");
-        // A user who has one process already may have no more: the limit counts threads.
+        // The limit counts threads, so a user with one process cannot create another.
         let line = r#"ulimit -u 1; exec "$0" "$@""#;
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", line]);
         command.arg(env!("CARGO_BIN_EXE_crossgrain")).args(args).current_dir(place.path("."));
@@ -393,7 +396,7 @@ fn no_thread_to_be_had_is_no_panic() {
     }
 }
 
-/// What was used to derive keys is gone from memory when the data is read.
+/// Memory used to derive keys is overwritten by the time the data is read.
 #[cfg(target_os = "linux")]
 #[test]
 fn passphrases_do_not_stay_in_memory() {
@@ -420,7 +423,7 @@ fn passphrases_do_not_stay_in_memory() {
                 && bytes.windows(needle.len()).any(|window| window == needle)
         })
     };
-    // What is certainly there is found.
+    // Control: the search finds data that must be in memory.
     let is_held = [2 << 20, 3 << 20].into_iter().any(|end| holds(&plaintext[end - 100..end - 10]).is_some());
     assert!(is_held, "memory cannot be searched");
     assert_eq!(holds(&passphrase.as_bytes()[..20]), None, "the passphrase is still in memory");

@@ -1,4 +1,4 @@
-//! `--profile`: how a run divides its time, in parts that add up.
+//! `--profile`: the time of a run in parts that add up.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -6,17 +6,17 @@ mod common;
 
 use common::{Place, painted};
 
-/// What is printed is rounded to this, in seconds.
+/// Printed times are rounded to this, in seconds.
 const ROUNDED_S: f64 = 1e-6;
 
-/// A profile as it is printed: in all, before and after the threads, and the parts of each thread.
+/// A printed profile: the total, the time outside the threads, and the parts of each thread.
 struct Profile {
     total_s: f64,
     outside_s: f64,
     threads: Vec<Vec<f64>>,
 }
 
-/// The numbers with a point in a line.
+/// The numbers with a decimal point in a line.
 fn numbers(line: &str) -> Vec<f64> {
     line.split([' ', ',']).filter(|word| word.contains('.')).map(|word| word.parse().unwrap()).collect()
 }
@@ -36,7 +36,7 @@ fn profile(err: &str) -> Profile {
     }
 }
 
-/// Runs the program, and gives the profile that it prints.
+/// Runs the program and gives its profile.
 fn profiled(place: &Place, args: &[&str]) -> Profile {
     let done = place.run(&[args, &["--profile"]].concat());
     assert_eq!(done.code, Some(0), "{}", done.err);

@@ -1,4 +1,4 @@
-//! `crossgrain random`: the published bytes, any piece of them, and an end whenever the reader has enough.
+//! `crossgrain random`: the published bytes, any part of them, and an end when the reader closes the pipe.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -80,10 +80,10 @@ fn nonsense_is_refused_in_one_line() {
     place.refuses(1, &["random", "--seed", "1", "--bytes", "9", "-o", "nowhere/out"]);
 }
 
-/// A quick run of dieharder's tests for bits that are not random, where it is installed.
+/// A quick run of dieharder's randomness tests, if it is installed.
 #[test]
 fn dieharder_finds_nothing() {
-    // Birthdays, and the two of the sts battery that need the fewest numbers.
+    // The birthdays test, and the two tests of the sts battery that need the fewest numbers.
     for test in ["0", "100", "101"] {
         let random = crossgrain(&["random", "--seed", "20261121"]).stdout(Stdio::piped()).spawn();
         let mut random = random.unwrap();

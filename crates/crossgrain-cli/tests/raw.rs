@@ -1,4 +1,4 @@
-//! `crossgrain raw` gives the bytes that `openssl enc` gives, by whatever way they go in and out.
+//! `crossgrain raw` gives the bytes of `openssl enc`, for files and for pipes.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{Done, IV, KEY_BITS, MIB, Place, crossgrain, fed, hex, key, openssl, painted};
 use serde_json::Value;
 
-/// Lengths about a block, a page, and the program's own step.
+/// Lengths around a block, a page and the program's chunk size.
 const LENGTHS: [usize; 8] = [0, 1, 15, 16, 17, 4095, MIB + 7, 5 * MIB + 4097];
 
 /// Counter blocks that carry out of 32, 64 and all 128 bits within a few blocks.
@@ -18,7 +18,7 @@ const WRAPPING: [&str; 4] = [
     "0123456789abcdeffffffffffffffffd",
 ];
 
-/// The arguments of `raw` before those that a test adds.
+/// The arguments of `raw`, with further ones.
 fn raw<'a>(bits: usize, mode: &[&'a str], rest: &[&'a str]) -> Vec<String> {
     let cipher = format!("aes-{bits}");
     let key = key(bits);
@@ -56,7 +56,7 @@ fn assert_same(got: &[u8], want: &[u8], what: &str) {
     assert_eq!(first, None, "first byte that differs: {what}");
 }
 
-/// `raw` against openssl by file and by pipe, there and back.
+/// Compares `raw` with openssl by file and by pipe, in both directions.
 fn agrees(bits: usize, mode: &str, iv: Option<&str>, len_bytes: usize) {
     let what = format!("aes-{bits}-{mode}, iv {iv:?}, {len_bytes} bytes");
     let data = painted(len_bytes, len_bytes as u64);
@@ -97,7 +97,7 @@ fn the_counter_carries_as_openssl_does() {
 
 #[test]
 fn the_counter_carries_between_steps_too() {
-    // A mebibyte is 0x10000 blocks: the carry comes right after the first step, or a block before.
+    // A mebibyte is 0x10000 blocks. The carry falls right after the first chunk, or one block earlier.
     for iv in ["0000000000000000ffffffffffff0000", "00000000000000000000000fffff0001"] {
         agrees(256, "ctr", Some(iv), 2 * MIB + 33);
     }
@@ -159,7 +159,7 @@ fn a_key_file_holds_the_key_or_its_digits() {
     }
 }
 
-/// The names of those variants that can be used and, so says `leaks`, leak or do not.
+/// The names of available variants that leak, or of those that do not, according to the JSON field `leaks`.
 fn names(leaks: bool) -> Vec<String> {
     let done: Done = crossgrain(&["variants", "--json"]).output().unwrap().into();
     let objects: Vec<Value> = serde_json::from_slice(&done.printed()).unwrap();

@@ -1,4 +1,4 @@
-//! `crossgrain search`: what is typed finds the key, and every way to end has its code.
+//! `crossgrain search`: the arguments find the key, and every outcome has its exit code.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -14,7 +14,7 @@ const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 const PLAIN: &str = "00112233445566778899aabbccddeeff";
 const CRYPT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 
-/// A search by the vector of FIPS 197.
+/// A search for the key of the FIPS 197 vector.
 fn search(place: &Place, args: &[&str]) -> Done {
     place.run(&[&["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT][..], args].concat())
 }
@@ -25,7 +25,7 @@ fn found(done: Done) -> String {
     String::from_utf8(done.out).unwrap()
 }
 
-/// What is told of a search that went to its end.
+/// The message of a search that tried all candidates.
 const EXHAUSTED: &str = "crossgrain: every candidate was tried, and none is the key\n";
 
 #[track_caller]
@@ -47,7 +47,7 @@ fn a_key_mask_finds_the_lost_digits() {
     exhausted(search(&place, &["--key-mask", "0001020304050607?8090a0b0c0d?e?e"]));
 }
 
-/// An empty list is a list: its shares are empty, and no stream.
+/// An empty list is a valid list. Its shards are empty, and it does not count as a stream.
 #[test]
 fn shares_of_an_empty_list_are_exhausted() {
     let place = Place::with(b"");
@@ -70,7 +70,8 @@ fn ranges_masks_and_lists_find_it_too() {
     assert!(found(search(&place, &["--words", "raw", "--form", "raw"])).contains("candidate 1"));
 }
 
-/// What another program encrypts with the key padded by zeros: hashcat's own self-test of mode 26401 is of this form.
+/// Another program encrypts under the text padded with zeros; hashcat's self-test of mode 26401 has this
+/// form.
 #[test]
 fn text_is_padded_as_hashcat_does_and_rules_change_it() {
     let place = Place::new();
@@ -164,7 +165,7 @@ fn modes_are_searched_by_what_is_known_of_them() {
 fn the_passphrase_of_a_file_is_found() {
     let place = Place::with(b"secret");
     place.write("passphrase", b"Summer7");
-    // Whatever deriving costs by default, two words can be afforded.
+    // Two words are cheap, whatever the default cost of key derivation.
     assert_eq!(place.run(&["encrypt", "--passphrase-file", "passphrase", "in", "-o", "out"]).code, Some(0));
     place.write("words", b"winter\nsummer\n");
     let told = found(place.run(&["search", "--file", "out", "--words", "words", "--rule", "c $7"]));
@@ -252,10 +253,10 @@ fn one_signal_ends_a_search_for_whose_words_it_waits() {
     let args =
         ["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT, "--words", "-", "--json"];
     let mut child = place.command(&args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Waiting for the program would close it.
+    // Waiting for the child would close its input.
     let open = child.stdin.take();
     let mut told = BufReader::new(child.stderr.take().unwrap());
-    // Once there is a status, signals are looked for.
+    // Signals are handled from the first status line on.
     told.read_line(&mut String::new()).unwrap();
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());

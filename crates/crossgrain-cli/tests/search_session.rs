@@ -1,4 +1,4 @@
-//! Sessions: killed, interrupted, refused and restored, with the same answer in the end.
+//! Sessions that are killed, interrupted, refused and restored. The final result is always the same.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ const CRYPT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 const PAIR: [&str; 7] = ["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT];
 const RESTORE: [&str; 4] = ["search", "--session", "s", "--restore"];
 
-/// PBKDF2 makes shards small and the search long, however fast the kernel is.
+/// PBKDF2 keeps shards small and the search long, however fast the kernel is.
 const SLOW: [&str; 8] = ["--kdf", "pbkdf2-sha512", "--salt", "00", "--iterations", "400", "--session", "s"];
 
 fn begun(place: &Place, args: &[&str]) -> Child {
@@ -26,13 +26,13 @@ fn begun(place: &Place, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// How many shards the journal has.
+/// The number of finished shards in the journal.
 fn shards(place: &Place) -> usize {
     let text = std::fs::read_to_string(place.path("s.session")).unwrap_or_default();
     text.lines().filter(|line| line.contains("next")).count()
 }
 
-/// Waits until the journal has so many shards.
+/// Waits until the journal has this number of shards.
 fn wait_for(place: &Place, count: usize) {
     let start = Instant::now();
     while shards(place) < count {
@@ -45,7 +45,7 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// A word list with one word whose key is the right one: under PBKDF2 it is none, so the pair is made of it.
+/// A place with a word list and the arguments of a slow search, for a key that no word gives under PBKDF2.
 fn place_with_words(count: usize) -> (Place, Vec<String>) {
     let place = Place::new();
     let words: String = (0..count).map(|n| format!("word{n}\n")).collect();
@@ -101,7 +101,7 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
     assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
 }
 
-/// With --all a find is no end: a run that goes on behind it tells of it, and by the exit code too.
+/// With --all, a find does not end the search. A resumed run reports it too, also by its exit code.
 #[test]
 fn what_was_found_before_counts_when_it_goes_on() {
     let place = Place::new();
@@ -116,7 +116,7 @@ fn what_was_found_before_counts_when_it_goes_on() {
         let again = place.run(&RESTORE);
         assert_eq!((again.code, &again.out), (Some(0), &told.out));
     }
-    // Killed between its find and its end, one that seeks a single key has ended.
+    // A search for a single key, killed between its find and its end, counts as finished.
     place.write("s.session", before_end.replace(",\"--all\"", "").as_bytes());
     let again = place.run(&RESTORE);
     assert_eq!((again.code, again.out), (Some(0), told.out));
@@ -146,7 +146,8 @@ fn a_line_that_was_being_written_is_forgotten() {
     }
 }
 
-/// What a journal says is done: so nobody else may have written it, whatever lies under its name.
+/// The journal decides which shards are skipped. So no other user may have been able to write
+/// it, and it must not be a link.
 #[test]
 fn a_session_that_another_user_may_have_written_is_not_believed() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -172,7 +173,7 @@ fn a_session_that_another_user_may_have_written_is_not_believed() {
     refused("can be read or written by others");
 }
 
-/// A file that is no journal is left as it is.
+/// A file that is not a journal is left unchanged.
 #[test]
 fn what_is_no_journal_is_not_cut() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -219,7 +220,7 @@ fn a_list_that_was_changed_is_refused() {
     assert!(line.contains("not as long"), "{line}");
 }
 
-/// Where there is no place for what is found, no session is left that could not be gone on with.
+/// If the results file cannot be created, no session file remains that could not be resumed.
 #[test]
 fn a_session_that_cannot_keep_keys_is_not_begun() {
     let place = Place::new();
@@ -229,7 +230,7 @@ fn a_session_that_cannot_keep_keys_is_not_begun() {
     }
 }
 
-/// Candidates are numbered by words and rules: with others a number is that of another candidate.
+/// Candidates are numbered by words and rules. After a change of either, a number means another candidate.
 #[test]
 fn words_and_rules_that_were_changed_are_refused() {
     let place = Place::new();
@@ -254,7 +255,7 @@ fn words_and_rules_that_were_changed_are_refused() {
     assert_eq!(place.run(&RESTORE).code, Some(1));
 }
 
-/// Of a long list both ends tell, and not how long it takes to read.
+/// A long list is identified by its beginning and end, which keeps the check fast.
 #[test]
 fn a_long_list_with_another_end_is_refused() {
     let place = Place::new();
@@ -274,11 +275,11 @@ fn a_long_list_with_another_end_is_refused() {
     }
 }
 
-/// A file may not grow over a block: what a full disk is to the journal.
+/// A file size limit of one block acts on the journal like a full disk.
 #[test]
 fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     let (place, mut args) = place_with_words(200_000);
-    // The journal begins with the arguments: they leave room for a shard or two, which take seconds each.
+    // The journal begins with the arguments. They leave room for a shard or two, which take seconds each.
     let long = "w".repeat(175);
     place.write(&long, &place.read("words"));
     *args.last_mut().unwrap() = long;
@@ -290,7 +291,7 @@ fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     let done: common::Done = command.output().unwrap().into();
     let line = done.refused(3);
     assert!(line.contains("s.session"), "{line}");
-    // What was noted before counts.
+    // Shards recorded before the failure count.
     let noted = shards(&place);
     let mut child = begun(&place, &RESTORE);
     wait_for(&place, noted.max(1) + 1);
@@ -298,7 +299,8 @@ fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     child.wait().unwrap();
 }
 
-/// A shard whose key could not be kept is not done: the key is told, and found again when there is room for it.
+/// A shard whose key could not be stored is not finished. The key is printed, and found again once there is
+/// room.
 #[test]
 fn a_key_that_could_not_be_kept_is_found_again() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -307,7 +309,7 @@ fn a_key_that_could_not_be_kept_is_found_again() {
     place.write("s.found", format!("{}\n", "x".repeat(2000)).as_bytes());
     std::fs::set_permissions(place.path("s.found"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e??", "--session", "s"]].concat();
-    // A file that is as long as it may be is a full disk to what is found, and not to the journal.
+    // A file at the size limit acts like a full disk on the results, but not on the journal.
     let program = env!("CARGO_BIN_EXE_crossgrain");
     let script = format!("ulimit -f 1; exec '{program}' '{}'", args.join("' '"));
     let mut command = Command::new("sh");
@@ -320,7 +322,7 @@ fn a_key_that_could_not_be_kept_is_found_again() {
     assert!(String::from_utf8(place.read("s.found")).unwrap().contains(KEY));
 }
 
-/// Where a key cannot be kept, it is told as an error, and not lost in silence.
+/// A key that cannot be stored is reported as an error, not silently lost.
 #[test]
 fn a_full_disk_under_the_results_is_an_error() {
     if !std::path::Path::new("/dev/full").exists() {

@@ -1,4 +1,4 @@
-//! Stored plans at work: they change what runs and no byte, and are refused where they do not fit.
+//! Stored plans in use: they change the variants that run but no byte, and are refused where they do not fit.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -28,7 +28,7 @@ fn place_with_plan(cipher: &str, isa: &str, policy: &str) -> Place {
     place
 }
 
-/// The arguments of `raw` with these besides.
+/// The arguments of `raw` with further ones.
 fn raw<'a>(key: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mode = ["raw", "--cipher", "aes-256", "--mode", "ctr", "--key", key, "--iv", IV, "in", "-o"];
     [&mode[..], more].concat()

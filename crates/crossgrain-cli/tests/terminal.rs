@@ -1,5 +1,5 @@
-//! The program at a terminal: passphrases are asked for, compared and never shown, long work shows how far it is, and binary
-//! data is kept away.
+//! The program at a terminal. Passphrases are prompted for, compared and never shown, long work shows
+//! progress, and binary data is not printed.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -20,10 +20,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
-/// Longer than Argon2 takes on a machine that has other things to do.
+/// Longer than Argon2 takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A terminal that the program runs at, and what it has shown so far.
+/// A terminal with the program running in it, and the text shown so far.
 struct Session {
     keyboard: File,
     program: Child,
@@ -31,8 +31,8 @@ struct Session {
 }
 
 impl Session {
-    /// Runs a line of the shell, in which `$0` is the program, at a terminal of its own; `None`, and a word about it,
-    /// where there is none to be had.
+    /// Runs a shell line, in which `$0` is the program, at a new terminal; `None`, with a printed skip, if no
+    /// terminal can be opened.
     fn start(place: &Place, line: &str) -> Option<Self> {
         let started = terminal().and_then(|(keyboard, screen)| {
             let stream = || screen.try_clone().map(Stdio::from);
@@ -49,7 +49,7 @@ impl Session {
         started.map_err(|error| println!("skipped: the program at a terminal ({error})")).ok()
     }
 
-    /// Reads what is shown until it ends in this.
+    /// Reads the shown text until it ends with this prompt.
     #[track_caller]
     fn wait_for(&mut self, prompt: &str) {
         while !self.shown.ends_with(prompt) {
@@ -57,14 +57,14 @@ impl Session {
         }
     }
 
-    /// Reads a little of what is shown; `false` at the end.
+    /// Reads some of the shown text; `false` at the end.
     #[track_caller]
     fn read_on(&mut self) -> bool {
         let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
         let mut polled = [PollFd::new(&self.keyboard, PollFlags::IN)];
         assert_eq!(poll(&mut polled, Some(&patience)).unwrap(), 1, "nothing more comes: {:?}", self.shown);
         let mut some = [0; 256];
-        // A terminal that nobody is at any more cannot be read.
+        // Reading fails once the other end of the terminal is closed.
         let count = self.keyboard.read(&mut some).unwrap_or(0);
         self.shown.push_str(std::str::from_utf8(&some[..count]).unwrap());
         count > 0
@@ -74,7 +74,7 @@ impl Session {
         tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO)
     }
 
-    /// Types at a prompt, as soon as keys are no longer shown.
+    /// Types at a prompt, once the program has turned off echo.
     #[track_caller]
     fn type_at(&mut self, prompt: &str, keys: &str) {
         self.wait_for(prompt);
@@ -86,7 +86,7 @@ impl Session {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for the end: how it ended, and all that was shown.
+    /// Waits for the program to end; gives its status and all text shown.
     #[track_caller]
     fn end(mut self) -> (ExitStatus, String) {
         while self.read_on() {}
@@ -108,7 +108,7 @@ const ENCRYPT: &str = r#"exec "$0" encrypt --kdf-memory 1 --kdf-passes 1 -o seal
 const FIRST: &str = "Passphrase: ";
 const SECOND: &str = "The same again: ";
 
-/// With the data on standard input and output, which the passphrase has nothing to do with.
+/// The data goes through standard input and output, while the passphrase is read from the terminal.
 #[test]
 fn a_new_passphrase_is_asked_for_twice_and_an_old_one_once() {
     let place = Place::with(b"data");
@@ -152,7 +152,7 @@ fn passphrases_that_differ_or_are_wrong_are_refused() {
     assert!(!place.path("out").exists());
 }
 
-/// Neither the unfinished file nor a terminal that does not show what is typed.
+/// Neither the unfinished file nor a terminal with echo turned off remains.
 #[test]
 fn a_signal_at_the_prompt_leaves_nothing_behind() {
     let place = Place::with(b"data");
@@ -178,12 +178,12 @@ fn no_answer_leaves_nothing_behind() {
         session.type_at(FIRST, keys);
         let keyboard = session.keyboard.try_clone().unwrap();
         let (status, shown) = session.end();
-        // Ctrl-C ends the program by its signal, unless it has ended already when that comes.
+        // Ctrl-C ends the program by its signal, unless the program has already ended.
         if status.signal() != Some(2) || keys != "\u{3}" {
             assert_eq!(status.code(), Some(2), "{shown}");
             assert!(shown.contains("crossgrain: "), "{shown}");
         }
-        // Whatever comes next at this terminal is shown again.
+        // The terminal must echo again.
         assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO), "{keys:?}");
         assert!(place.look().into_keys().eq(["in"]), "{keys:?}");
     }

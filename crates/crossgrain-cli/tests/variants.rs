@@ -1,4 +1,4 @@
-//! `crossgrain variants`: the same table for people and for programs.
+//! `crossgrain variants`: the same table as text and as JSON.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -27,7 +27,7 @@ fn available(objects: &[Value]) -> BTreeSet<&str> {
     there.map(|object| object["name"].as_str().unwrap()).collect()
 }
 
-/// The cells of a row: two spaces or more lie between columns, one within a cell.
+/// The cells of a row. At least two spaces separate columns; cells contain single spaces.
 fn cells(row: &str) -> Vec<&str> {
     row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }

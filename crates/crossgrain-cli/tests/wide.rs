@@ -1,5 +1,5 @@
-//! `crossgrain raw` by Rijndael with wide blocks: files and pipes, any number of threads, give what the library
-//! gives in one piece; what is not defined is refused in one line.
+//! `crossgrain raw` with Rijndael's wide blocks. Files and pipes, with any number of threads, give the
+//! library's result for one piece. Undefined combinations are refused in one line.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -10,7 +10,7 @@ use crossgrain::Direction;
 use crossgrain::mode::{Lengths, Mode};
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream};
 
-/// The modes that are defined for these blocks.
+/// The modes that are defined for these block sizes.
 fn wide_modes() -> impl Iterator<Item = Mode> {
     Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size)
 }
@@ -37,7 +37,7 @@ fn refused(code: i32, data: &[u8], cipher: Rijndael, mode: &str, rest: &[&str]) 
     Place::with(data).refuses(code, &args.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The same in one piece by the library.
+/// The library's result for the data in one piece.
 fn library(cipher: Rijndael, mode: Mode, data: &[u8]) -> Vec<u8> {
     let key = Key::new(cipher, &painted(cipher.key_bytes(), 1)).unwrap();
     let mut state = State::new(cipher, &painted(cipher.block_bytes(), 2)).unwrap();

@@ -1,4 +1,4 @@
-//! `crossgrain wisdom` as scripts see it: what it prints, its exit codes, and work that goes on without it.
+//! `crossgrain wisdom` as scripts use it: output, exit codes, and commands that work without wisdom.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 const PLAIN: u128 = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff;
 const CRYPT: u128 = 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a;
 
-/// A home of its own for one test.
+/// A home directory for one test.
 struct Home(TempDir);
 
 impl Home {
@@ -24,7 +24,7 @@ impl Home {
         Self(TempDir::new().unwrap())
     }
 
-    /// Where wisdom is kept.
+    /// The path of the wisdom file.
     fn kept(&self) -> PathBuf {
         self.0.path().join("kept.json")
     }
@@ -35,14 +35,14 @@ impl Home {
         command.output().unwrap()
     }
 
-    /// Standard output of what must succeed without a word on standard error.
+    /// Standard output of a run that must succeed with nothing on standard error.
     fn prints(&self, arguments: &[&str]) -> String {
         let done = self.run(arguments);
         assert!(done.status.success() && done.stderr.is_empty(), "{arguments:?}: {done:?}");
         String::from_utf8(done.stdout).unwrap()
     }
 
-    /// Standard output of a measurement, which may say besides that the machine is busy.
+    /// Standard output of a measurement. It may warn on standard error that the machine is busy.
     fn measures(&self, cipher: &str) -> String {
         let arguments = ["wisdom", "measure", "--cipher", cipher, "--budget-ms", "1"];
         let done = self.run(&arguments);
@@ -51,7 +51,7 @@ impl Home {
         String::from_utf8(done.stdout).unwrap()
     }
 
-    /// The one line on standard error of what must fail by this exit code.
+    /// The single line on standard error of a run that must fail with this exit code.
     fn fails(&self, exit: i32, arguments: &[&str]) -> String {
         let done = self.run(arguments);
         assert_eq!(done.status.code(), Some(exit), "{arguments:?}: {done:?}");
@@ -59,7 +59,7 @@ impl Home {
         one_line(&done)
     }
 
-    /// Encrypts a known block, and returns what was said meanwhile.
+    /// Encrypts a known block and returns the output of the run.
     fn encrypts_as_ever(&self) -> Output {
         fs::write(self.0.path().join("plain"), PLAIN.to_be_bytes()).unwrap();
         let files = ["plain", "-o", "crypt", "--force"];
@@ -78,7 +78,7 @@ fn one_line(done: &Output) -> String {
     said
 }
 
-/// Wisdom that was never measured, signed as from here.
+/// Wisdom with this machine's fingerprint that was never measured.
 fn wisdom() -> Wisdom {
     let mut wisdom = Wisdom::new(Signature::here());
     wisdom.insert(Cipher::Aes128, &Costs::estimates(Cipher::Aes128));
@@ -192,7 +192,7 @@ fn it_is_kept_where_it_is_named_or_in_the_user_s_cache() {
 fn where_nothing_can_be_kept_one_line_says_so() {
     let home = Home::new();
     fs::write(home.0.path().join("in.json"), wisdom().to_json()).unwrap();
-    // No directory, so that not even root can write there.
+    // The parent is a file, so that even root cannot write there.
     fs::write(home.0.path().join("file"), "").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.args(["wisdom", "import", "in.json"]).current_dir(home.0.path());
@@ -222,7 +222,7 @@ fn what_is_measured_is_kept_beside_the_rest_and_used() {
     assert!(shown["spread"]["aes-128"].as_f64().unwrap() >= 0.0, "{shown}");
 }
 
-/// Unless an effort is typed, a plan goes by what is kept, as the commands that compute do.
+/// Without an explicit effort, `plan` uses stored wisdom, like the commands that compute.
 #[test]
 fn plans_go_by_what_is_kept() {
     let home = Home::new();

@@ -1,15 +1,16 @@
-//! The planner on something that is no cipher: a small pipeline over images.
+//! The planner applied to something other than a cipher: a small image pipeline.
 //!
 //! An image is blurred along its rows, then along its columns, its tones are mapped, and every column is
-//! summed up for an exposure meter. It may lie row by row, column by column, or in square tiles. Walking
-//! along the grain is cheap, walking across it misses the cache at every step, and in tiles both blurs
-//! can be had in one go. Laying the image out anew costs a pass over it, and some preparation.
+//! summed for an exposure meter. It is stored row by row, column by column, or in square tiles. A blur along
+//! the storage order is cheap. A blur across it misses the cache at every step. In tiles one pass does both
+//! blurs. Changing the layout costs a pass over the image and some preparation.
 //!
-//! A thumbnail is best left as it lies. A photograph goes through tiles to columns, a mix that beats
-//! every single layout; part by part it would not be found, for the first blur alone is cheaper in rows.
+//! A thumbnail is best left in its layout. A photograph goes through tiles to columns, a mix that beats every
+//! single layout. A choice part by part would not find it, because the first blur on its own is cheaper in
+//! rows.
 //!
-//! The costs below are stated, not measured: nanoseconds a call and a byte, of the order that one core of
-//! a desktop computer takes. Run with `cargo run -p crossgrain --example compose`.
+//! The costs below are assumed, not measured: nanoseconds per call and per byte, in the order of magnitude of
+//! one desktop core. Run with `cargo run -p crossgrain --example compose`.
 
 use crossgrain::plan::compose::{Cost, Error, Flow, Path, Report};
 
@@ -17,7 +18,7 @@ const fn cost(fixed_ns: f64, per_byte_ns: f64) -> Cost {
     Cost { fixed_ns, per_byte_ns }
 }
 
-/// What each part costs in each layout that it was written for.
+/// The cost of each part in each layout that has an implementation of it.
 const VARIANTS: [(&str, &str, Cost); 9] = [
     ("blur-rows", "rows", cost(200.0, 0.25)),
     ("blur-rows", "columns", cost(200.0, 1.75)),
@@ -33,7 +34,7 @@ const VARIANTS: [(&str, &str, Cost); 9] = [
 /// Both blurs at once, which only tiles allow.
 const BLUR_TILES: Cost = cost(3_000.0, 0.4);
 
-/// What it costs to lay the image out anew.
+/// The cost of changing the layout.
 const CONVERSIONS: [(&str, &str, Cost); 5] = [
     ("rows", "columns", cost(4_000.0, 0.5)),
     ("columns", "rows", cost(4_000.0, 0.5)),
@@ -52,7 +53,7 @@ fn pipeline() -> Result<Flow, Error> {
     for (from, to, cost) in CONVERSIONS {
         flow.conversion(&format!("{from}>{to}"), from, to, cost)?;
     }
-    // The camera delivers rows. The meter reads the sums and leaves the image as it lies.
+    // The camera delivers rows. The meter reads the sums and accepts the image in rows or columns.
     flow.source("camera/rows", "rows", cost(1_000.0, 0.0))?;
     flow.end("rows")?;
     flow.end("columns")?;

@@ -1,9 +1,10 @@
-//! Runs every variant that this CPU has on two amounts of data, and says before each run what comes: work for
-//! a tracer (`cargo xtask limits`), which counts the instructions between.
+//! Runs every variant that this CPU has on two amounts of data, for a tracer (`cargo xtask limits`) that
+//! counts instructions.
 //!
-//! What two amounts differ by is what a block costs; what is done once a call cancels out. Parts that take one
-//! full tile and no less are run on that alone. Each line is `VARIANT BYTES`; a run for warming up goes before it.
-//! It begins when it is given a line, which leaves the tracer time to attach.
+//! The difference between the two amounts is the cost of the additional blocks; the cost per call cancels
+//! out. Parts that require exactly one full tile run on that only. Before each run the program prints a line
+//! `VARIANT BYTES`, and a warm-up run precedes the line. The program starts when it reads a line, so that the
+//! tracer has time to attach.
 
 use crossgrain::internal::variant::{Variant, table};
 use crossgrain::plan::Trial;
@@ -12,11 +13,11 @@ use crossgrain::{Cipher, Error, Features};
 /// The smaller amount: a full tile.
 const LEN_BYTES: usize = 8 << 10;
 
-/// Of variants that make tables once they were given so much.
+/// The smaller amount for variants that build tables once the data is at least this long.
 const WALK_LEN_BYTES: usize = 16 << 10;
 
 fn main() -> Result<(), Error> {
-    // Nothing to read is no reason not to run.
+    // If there is nothing to read, the program starts anyway.
     let _ = std::io::stdin().read_line(&mut String::new());
     let features = Features::from_environment()?;
     let filter = std::env::args().nth(1).unwrap_or_default();
@@ -24,7 +25,7 @@ fn main() -> Result<(), Error> {
         let len_bytes = if variant.walks { WALK_LEN_BYTES } else { LEN_BYTES };
         let mut before = 0;
         for len_bytes in [len_bytes, 2 * len_bytes] {
-            // None where these instructions do not suffice, or where the amount makes no difference.
+            // Skipped if the CPU lacks the instructions, or if the amount makes no difference.
             let trial = Trial::new(variant, cipher(variant), features, len_bytes);
             let Some(mut trial) = trial.filter(|trial| trial.len_bytes() > before) else { break };
             before = trial.len_bytes();
@@ -36,7 +37,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The cipher of a variant's family with the shortest key; conversions and counters are the same for all.
+/// The cipher with the shortest key in the variant's family. Conversions and counters are the same for all
+/// ciphers.
 fn cipher(variant: &Variant) -> Cipher {
     let serves = |cipher: &Cipher| variant.serves(cipher.family());
     Cipher::ALL.into_iter().find(serves).unwrap_or(Cipher::Aes128)

@@ -1,7 +1,8 @@
-//! Records under a key each, at once, one after another, and by RustCrypto's crates:
-//! `cargo run --release -p crossgrain --example own_keys -- [ISA cap] [FILTER]`, such as `avx2 'aes-128 ctr'`.
+//! Records with a key each: in one call, one after another, and with RustCrypto's crates. Run with `cargo run
+//! --release -p crossgrain --example own_keys -- [ISA cap] [FILTER]`, for example `avx2 'aes-128 ctr'`.
 //!
-//! Every figure is the best of many repetitions on one thread, keys set up within them; answers are compared first.
+//! Every figure is the best of many repetitions on one thread, with the key setup included. Results are
+//! compared first.
 
 use std::error::Error;
 use std::time::Instant;
@@ -17,7 +18,7 @@ use ctr::flavors::Ctr128BE;
 
 const LENS: [usize; 6] = [16, 64, 256, 1024, 4096, 16384];
 
-/// What the records of a run have in all, unless they would be too few or too many.
+/// Total bytes of the records in a run, unless that gives too few or too many records.
 const RUN_BYTES: usize = 256 * 1024;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -103,7 +104,8 @@ fn cipher<C: KeyInit + BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(
     })
 }
 
-/// Prints the speed of some work on records of every length; work of the same mode has to give the same bytes.
+/// Prints the speed of an implementation on records of every length. Implementations of the same mode must
+/// give the same bytes.
 fn row(cipher: Cipher, what: &str, mut work: impl FnMut(&mut Records)) -> Result<(), Box<dyn Error>> {
     if std::env::args().nth(2).is_some_and(|filter| !format!("{cipher} {what}").contains(&filter)) {
         return Ok(());
@@ -132,7 +134,7 @@ fn row(cipher: Cipher, what: &str, mut work: impl FnMut(&mut Records)) -> Result
     Ok(())
 }
 
-/// The least time of a call, in nanoseconds, over about a fifth of a second.
+/// The minimum time of a call in nanoseconds, over about a fifth of a second.
 fn least_ns(mut work: impl FnMut()) -> f64 {
     let (start, mut least) = (Instant::now(), f64::INFINITY);
     while start.elapsed().as_millis() < 200 {

@@ -1,7 +1,8 @@
-//! What calls of few blocks cost, and what mode crates reach over our types:
-//! `cargo run --release -p crossgrain --example small_calls -- [ISA cap]`.
+//! Measures the cost of calls with few blocks, and the speed of mode crates over our types: `cargo run
+//! --release -p crossgrain --example small_calls -- [ISA cap]`.
 //!
-//! Every figure is the least of many repetitions; answers are held to block at a time first.
+//! Every figure is the minimum of many repetitions. The results are first compared with block-by-block
+//! results.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -26,7 +27,7 @@ const SLAB_BYTES: usize = 64 * 1024;
 type Blocks = Vec<Array<u8, U16>>;
 type CtrCrate<C> = StreamCipherCoreWrapper<CtrCore<C, Ctr128BE>>;
 
-/// A block cipher of someone else's.
+/// A block cipher of another crate.
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> {}
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> Other for C {}
 
@@ -50,7 +51,7 @@ fn cipher<K: Kind>(theirs: &impl Other, options: &Options) -> Result<(), Box<dyn
     modes(&ours, theirs, &key, options)
 }
 
-/// Calls of few blocks, one after another.
+/// Calls with few blocks, one after another.
 fn calls<K: Kind>(ours: &BlockCipher<K>, theirs: &impl Other, ctr: &Ctr) -> Result<(), Box<dyn Error>> {
     println!("blocks  ns a block: encrypt_n  one by one  encrypt_block     ctr  RustCrypto");
     for count in [1, 4, 8, 16, 64, 128, 512, 4096] {
@@ -74,7 +75,7 @@ fn calls<K: Kind>(ours: &BlockCipher<K>, theirs: &impl Other, ctr: &Ctr) -> Resu
     Ok(())
 }
 
-/// Modes of ours, mode crates over our type, over another and over none, on 64 KiB.
+/// Our modes, and mode crates over our type, over another cipher and over no cipher, on 64 KiB.
 fn modes<K: Kind>(
     ours: &BlockCipher<K>,
     theirs: &impl Other,
@@ -122,7 +123,7 @@ fn ctr_crate<C: BlockCipherEncrypt<BlockSize = U16>>(cipher: C) -> CtrCrate<C> {
     CtrCrate::from_core(CtrCore::inner_iv_init(cipher, &IV.into()))
 }
 
-/// A cipher that leaves blocks as they are, in batches: what mode crates cost by themselves.
+/// A cipher that leaves blocks unchanged, in batches. It shows the overhead of the mode crates.
 struct Nothing;
 
 impl BlockSizeUser for Nothing {
@@ -173,7 +174,7 @@ fn gb_per_s(work: impl FnMut()) -> f64 {
     SLAB_BYTES as f64 / least_ns(work)
 }
 
-/// The least time of a call, in nanoseconds, over about a fifth of a second.
+/// The minimum time of a call in nanoseconds, over about a fifth of a second.
 fn least_ns(mut work: impl FnMut()) -> f64 {
     let mut repeats = 1_u32;
     let mut sample = |repeats: u32| {

@@ -1,5 +1,6 @@
-//! Measures what every variant costs here and prints it in the format of the shipped estimates, each family of ciphers with its
-//! shortest keys. Budget in milliseconds for each family: the argument.
+//! Measures the cost of every variant on this machine and prints it in the format of the shipped estimates.
+//! Each cipher family is measured with its shortest keys. The argument is the time budget per family in
+//! milliseconds.
 
 use std::time::Instant;
 
@@ -18,7 +19,8 @@ fn main() -> Result<(), Error> {
         measure_costs(scope, &clock_ns)
     };
     let mut all = Vec::new();
-    // In reverse, so that rows which serve several families keep the costs that AES gave them: the last replaces the others.
+    // In reverse order, because a later entry replaces an earlier one. Rows that several families share thus
+    // keep the costs measured with AES.
     for (at, &cipher) in Cipher::ALL.iter().enumerate().rev() {
         let has_shortest_keys = Cipher::ALL[..at].iter().all(|other| other.family() != cipher.family());
         if has_shortest_keys {

@@ -1,5 +1,5 @@
-//! Every variant gives the reference's bytes: at all lengths up to three bundles and one, at every
-//! alignment, in place and apart, and touches nothing outside its buffers.
+//! Every variant gives the reference's bytes: at all lengths up to three bundles and one block, at every
+//! alignment, in place and out of place. It touches nothing outside its buffers.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -21,19 +21,19 @@ const COUNTERS: [u128; 6] = [
     u128::MAX - 600,
 ];
 
-/// Messages as the reference has them, each computed once for all variants.
+/// The reference's results, each computed once for all variants.
 #[derive(Default)]
 struct References(HashMap<(Job, u128, usize), Vec<u8>>);
 
 impl References {
-    /// Of data that is the same at every call, but for its length.
+    /// Calls with the same length must pass the same data.
     fn of(&mut self, job: Job, key: &Key, first: u128, data: &[u8]) -> &[u8] {
         let known = self.0.entry((job, first, data.len()));
         known.or_insert_with(|| expected(key, job.direction, job.birth, first, data))
     }
 }
 
-/// Lengths in blocks around the bundle's multiples, and a few small ones.
+/// Lengths in blocks around multiples of the bundle, and a few small ones.
 fn lengths(bundle: usize) -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=17).collect();
     for multiple in 1..=3 {
@@ -63,8 +63,8 @@ fn every_variant_agrees_with_the_reference_at_every_length() {
     counted(compared, "messages of variants compared with the reference");
 }
 
-/// What a kernel keeps from tile to tile and renews after a while is renewed in time: 100 times 256 blocks
-/// from places in and across those, and across 2⁴⁰.
+/// State that a kernel caches across tiles must be renewed in time. The streams have 100 times 256 blocks and
+/// start within and across the renewal points, and across 2⁴⁰.
 #[test]
 fn long_streams_agree_wherever_they_begin() {
     let data = painted(16 * 25_600, 7);
@@ -98,7 +98,7 @@ fn every_variant_works_at_every_alignment_apart_and_between_guards() {
         let len = 16 * (variant.repr.bundle_blocks().unwrap_or(32) + 3);
         let message = painted(len, 4);
         let want = references.of(job, &key, 9, &message);
-        // Past the caches too: the last four are all places of a block in a line.
+        // Streaming stores as well. The last four offsets cover every position of a block in a cache line.
         for (offset, gap) in
             (0..16).map(|offset| (offset, (offset * 7) % 16)).chain([0, 16, 32, 48].map(|gap| (3, gap)))
         {
@@ -133,7 +133,8 @@ fn free_choice_agrees_under_every_cap_and_thread_count() {
         ] {
             let mut want = data.clone();
             other(&key, direction, birth, first, &mut want);
-            // Threads share the work the same way whatever the cipher, and of described ciphers the portable form is slow.
+            // Work is split over threads in the same way for all ciphers, and the portable variants of
+            // described ciphers are slow.
             let threads = if Entry::of(cipher.family()).by_hand { &[1, 2, 0][..] } else { &[2] };
             for (cap, &threads) in CAPS.into_iter().flat_map(|cap| threads.iter().map(move |one| (cap, one)))
             {

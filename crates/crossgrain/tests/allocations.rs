@@ -1,4 +1,5 @@
-//! What the library asks of the allocator, and what it gives back: a message alone needs nothing, and what a tile was in is zeros.
+//! Allocations of the library. After the first call, sealing and opening a message allocates nothing, and
+//! tile memory is all zeros when it is freed.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -19,33 +20,33 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Pieces of memory for tiles that were given back, and those among them that held anything but zeros.
+/// The number of freed tile allocations, and of those that held anything but zeros.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 static DIRTY: AtomicUsize = AtomicUsize::new(0);
 
-/// Where tiles begin; little else does at a multiple of so many bytes.
+/// The alignment of tiles in bytes. Few other allocations have it.
 const TILE_ALIGN: usize = 64;
 
-/// The system's allocator, which counts what a thread asks of it, and looks at what it is given back.
+/// The system's allocator. It counts the allocations of each thread and checks the contents of freed tiles.
 struct Counting;
 
-// SAFETY: everything is the system's.
+// SAFETY: every call is passed to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that ends may have no counter any more.
+        // The counter of a thread that ends may already be destroyed.
         let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         if layout.align() == TILE_ALIGN {
-            // SAFETY: the memory is the caller's until it is given back below.
+            // SAFETY: the memory is the caller's until it is freed below.
             let dirty = (0..layout.size()).any(|at| unsafe { pointer.add(at).read_volatile() } != 0);
             FREED.fetch_add(1, Ordering::Relaxed);
             DIRTY.fetch_add(usize::from(dirty), Ordering::Relaxed);
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -53,7 +54,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Where a cipher runs on whole registers: elsewhere a run begins with tiles, which it allocates.
+/// Whether the plans run on whole registers. Other plans start with tiles, which a run allocates.
 fn has_kernel(plans: &[Plan]) -> bool {
     plans.iter().all(|plan| plan.stages.len() == 1) && cfg!(target_arch = "x86_64")
 }
@@ -79,7 +80,7 @@ fn messages_allocate_nothing() {
                 assert_eq!(refused.is_ok(), len_bytes == 0, "{mode} {cipher}");
                 COUNT.get() - before
             };
-            // GCM-SIV makes once what takes the keys of every nonce.
+            // GCM-SIV allocates once for the keys derived from nonces.
             run();
             let allocated = run();
             assert!(data == plain, "{mode} {cipher}, {len_bytes} bytes");
@@ -133,30 +134,30 @@ fn records_under_keys_of_their_own_allocate_once_for_all() {
             black_box(own.cmac(&messages).unwrap());
             COUNT.get() - before
         };
-        // Without AES instructions keys are set up one after another.
+        // Without AES instructions, key schedules are computed one at a time.
         let has_kernel = cipher == Cipher::Serpent256 || Features::of_cpu().contains(Features::AES);
         assert!(allocated(10) == allocated(1000) || !has_kernel, "{cipher}: {} allocations", allocated(1000));
     }
 }
 
-/// Leaves bytes that are not zeros below the end of the stack.
+/// Fills memory below the end of the stack with bytes that are not zero.
 #[inline(never)]
 fn paint_stack() {
     black_box(&mut [0xa7_u8; 256 * 1024]);
 }
 
-/// What is moved into a box has gaps between its fields, and in these comes along what lay on the stack.
+/// A value moved into a box has padding between its fields. The move copies stack contents into that padding.
 #[test]
 fn what_a_tile_was_in_is_zeros() {
     for cap in CAPS {
-        // A thread keeps tiles for its next run, and frees them when it ends.
+        // A thread keeps its tiles for the next run and frees them when it ends.
         thread::scope(|scope| scope.spawn(|| seal_by_all(cap)).join()).unwrap();
         assert_eq!(DIRTY.load(Ordering::Relaxed), 0, "{cap}");
     }
     assert!(FREED.load(Ordering::Relaxed) > 0);
 }
 
-/// Seals by every authenticated mode, over a painted stack.
+/// Seals with every authenticated mode, over a painted stack.
 fn seal_by_all(cap: &str) {
     for mode in Mode::ALL.into_iter().filter(|mode| mode.is_authenticated()) {
         paint_stack();

@@ -1,5 +1,5 @@
-//! Modes beyond ECB and CTR give the reference's bytes: at odd lengths, in place and apart, in pieces, many
-//! messages at once, by every kind of plan and any number of threads.
+//! Modes other than ECB and CTR give the reference's bytes: at odd lengths, in place and out of place, in
+//! pieces, for many messages at once, with every kind of plan and any number of threads.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -19,13 +19,13 @@ use proptest::{prop_oneof, proptest};
 
 const IV: Block = *b"as good as any  ";
 
-/// A chained mode by the reference.
+/// The reference of a chained mode.
 type Reference = fn(&dyn BlockCipher, Direction, Block, &mut [u8]);
 
-/// A chained mode by the engine: messages with their initialisation vectors, and whether in place.
+/// A chained mode of the engine, applied to messages with their initialisation vectors.
 type Engine = fn(&Key, Direction, &Options, &mut [Message<'_>]) -> Result<(), Error>;
 
-/// The chained modes: name, whether whole blocks are needed, reference and engine.
+/// The chained modes: name, whether messages must be whole blocks, reference, engine.
 const CHAINED: [(&str, bool, Reference, Engine); 3] = [
     ("cbc", true, chaining::cbc, chained::<CbcMode>),
     ("cfb", false, chaining::cfb, chained::<CfbMode>),
@@ -41,7 +41,7 @@ fn chained<M: ChainedMode>(
     Chained::<M>::with_options(key, direction, options).unwrap().apply_many(messages)
 }
 
-/// Whole ciphers that no default plan uses.
+/// Options that force the table variant of the whole cipher, which no default plan uses.
 fn by_table(direction: Direction) -> Options {
     let name = format!("aes-{}/blocks/portable-table", direction.name());
     Options {
@@ -66,7 +66,7 @@ fn cut(len: usize, needs_whole_blocks: bool) -> usize {
     if needs_whole_blocks { len / 16 * 16 } else { len }
 }
 
-/// Runs work in a pool of three threads, as many as any law here asks for.
+/// Runs work in a pool of three threads, the largest number that these tests request.
 fn with_three_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work)
 }
@@ -213,7 +213,7 @@ proptest! {
             assert!(sealed[i] == want, "message {i} of {} bytes", want.len());
             assert_eq!(tags[i][..], tag[..tag_bytes], "tag {i} of {} bytes", want.len());
         }
-        // Some tags are changed in one bit: these, and no others, must be refused, and nothing be released.
+        // One bit is changed in some tags. Exactly those messages must be refused, and no plaintext released.
         let wrong = |i: usize| forged[i] != 0;
         let given = |i: usize| {
             let mut tag = tags[i].to_vec();
@@ -231,7 +231,8 @@ proptest! {
         drop(messages);
         for (i, result) in results.into_iter().enumerate() {
             assert_eq!(result, if wrong(i) { Err(Error::Forged) } else { Ok(()) }, "message {i}");
-            // GCM decrypts while the tag is computed, and wipes what it must not give away.
+            // GCM decrypts while it computes the tag, and overwrites the output with zeros if the tag is
+            // wrong.
             let left = if gcm { vec![0; plain[i].len()] } else { untouched[i].clone() };
             assert!(opened[i] == if wrong(i) { left } else { plain[i].clone() }, "message {i}");
         }
@@ -244,7 +245,8 @@ fn gcm_hashes_any_number_of_blocks_on_any_machine() {
     let by_reference = reference::cipher(&key);
     for cap in CAPS {
         let gcm = Gcm::with_options(&key, 16, &capped(cap, 1)).unwrap();
-        // A stride of the widest registers is 32 blocks; some more than three, which one pass takes as one, another, and a last.
+        // A stride of the widest registers is 32 blocks. The lengths reach past three strides, so a pass has
+        // a first, a middle and a last one.
         for len_bytes in (0..102 * 16).step_by(16).chain([1, 15, 17, 511, 513, 9000]) {
             let (aad, mut data) = (painted(len_bytes / 3, 1), painted(len_bytes, 2));
             let mut want = data.clone();
@@ -255,7 +257,7 @@ fn gcm_hashes_any_number_of_blocks_on_any_machine() {
     }
 }
 
-/// Four at a time, each with its own length, additional data and tag.
+/// Four messages at a time, each with its own length, associated data and tag.
 #[test]
 fn gcm_takes_short_messages_together() {
     let key = key(Cipher::Aes192, 5);
@@ -309,7 +311,8 @@ fn agrees_with_one_at_a_time(gcm: &Gcm, lens: &[usize], aad_bytes: usize, cap: &
     }
 }
 
-/// Ends within a block are stolen for many sectors at a time: more than that, in and out of place.
+/// Ciphertext stealing is batched over many sectors. This covers more sectors than a batch, in place and out
+/// of place.
 #[test]
 fn xts_takes_many_sectors_that_end_within_a_block() {
     for (cipher, sector_bytes) in [(Cipher::Aes128, 17), (Cipher::Aes256, 520), (Cipher::Serpent256, 47)] {
@@ -392,7 +395,7 @@ fn long_messages_are_the_same_by_any_number_of_threads() {
 fn many_messages_are_the_same_by_any_number_of_threads() {
     let key = key(Cipher::Aes128, 11);
     let by_reference = reference::cipher(&key);
-    // More than any plan has lanes, of lengths that end one after another.
+    // More messages than any plan has lanes, with lengths that end at different times.
     let plain: Vec<_> = (0..600).map(|i| painted(16 * (i * 37 % 101) + i % 3, i as u64)).collect();
     let want: Vec<_> = plain
         .iter()
@@ -424,7 +427,8 @@ fn many_messages_are_the_same_by_any_number_of_threads() {
     });
 }
 
-/// Messages of a page and more in one buffer, which begin at any place of a line of the cache: as long ones are brought to where lines begin.
+/// Messages of a page or more in one buffer that start at any offset within a cache line. Long messages are
+/// processed from line-aligned addresses.
 #[test]
 fn many_long_messages_begin_at_any_place() {
     const COUNT: usize = 35;
@@ -506,7 +510,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let gcm = Gcm::with_options(&key, 16, &options).unwrap();
     assert_eq!(gcm.seal(&[], &[], &mut []), Err(Error::EmptyNonce));
     assert_eq!(gcm.open(&[], &[], &[0; 16], &mut []), Err(Error::EmptyNonce));
-    // One of many is enough, and nothing is written of any.
+    // One bad message refuses the whole call, and nothing is written for any message.
     let (mut good, mut bad) = (painted(40, 22), painted(40, 23));
     let mut messages = [(&b"nonce"[..], &mut good), (&b""[..], &mut bad)]
         .map(|(nonce, data)| AeadMessage { tag: [0; 16].into(), ..AeadMessage::new(nonce, &[], data) });
@@ -518,7 +522,8 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     assert_eq!(refused, Err(Error::TagBytes { len_bytes: 12 }));
 }
 
-/// Many messages, each in pieces that end within blocks at places of its own: no byte of a keystream serves twice.
+/// Many messages, each in pieces that end at different offsets within blocks. No keystream byte may be used
+/// twice.
 #[test]
 fn pieces_that_end_within_blocks_go_on_there() {
     fn pieces_of<M: ChainedMode>(direction: Direction, by_reference: Reference, cap: &str) {
@@ -527,7 +532,7 @@ fn pieces_that_end_within_blocks_go_on_there() {
         let inputs: Vec<_> = (0..9).map(|i| painted(60 + 7 * i, i as u64)).collect();
         let (mut outputs, mut chains) = (inputs.clone(), vec![IV.into(); inputs.len()]);
         for round in 0..60 {
-            // Some have nothing this time, some a part of a block, some more than one.
+            // Per round, some messages get no bytes, some part of a block, some more than one block.
             let mut messages = Vec::new();
             for (i, output) in outputs.iter_mut().enumerate() {
                 let (from, to) = (at(i, round).min(output.len()), at(i, round + 1).min(output.len()));
@@ -543,7 +548,7 @@ fn pieces_that_end_within_blocks_go_on_there() {
             assert!(output == want, "{direction:?} {cap}");
         }
     }
-    /// Where piece `round` of message `i` begins.
+    /// The offset of piece `round` of message `i`.
     fn at(i: usize, round: usize) -> usize {
         (0..round).map(|round| (i + 1) * (round * round + i) % 23).sum()
     }

@@ -1,8 +1,9 @@
-//! Ciphers that are described once: their published vectors, through the reference and through every variant; and another
-//! implementation of each, where there is one.
+//! Described ciphers: their published vectors, with the reference and with every variant, and a second
+//! implementation of each if one exists.
 //!
-//! Vectors are `vectors.txt` in the folder of a cipher, a line each: the cipher, key, plaintext and ciphertext in hexadecimal
-//! digits, and how often the cipher is applied, if more than once. Other lines begin with `#`, and say where the vectors are from.
+//! The vectors are in `vectors.txt` in the cipher's folder. A line has the cipher, key, plaintext and
+//! ciphertext in hexadecimal, and the number of iterations if there are several. Lines with `#` name the
+//! source of the vectors.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -42,7 +43,7 @@ fn vectors() -> Vec<Vector> {
     text.lines().filter(|line| !line.starts_with('#')).map(Vector::of).collect()
 }
 
-/// The ciphers whose kernels are derived from their description.
+/// The ciphers whose kernels are generated from their description.
 fn described() -> impl Iterator<Item = Cipher> {
     Cipher::ALL.into_iter().filter(|cipher| !Entry::of(cipher.family()).by_hand)
 }

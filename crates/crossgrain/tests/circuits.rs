@@ -1,4 +1,4 @@
-//! Circuits as graphs: what is traced, mapped, scheduled, synthesized or emitted computes the same function.
+//! Circuits as graphs: tracing, mapping, scheduling, synthesis and emission preserve the function.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::process::Command;
@@ -135,7 +135,7 @@ fn what_is_no_table_is_refused() {
     assert_eq!(Table::new(&[0, 256]), Err(TableError::Value { index: 1, value: 256 }));
 }
 
-/// A table in whose smallest circuit a NOR, which is an output, comes of a complement that was absorbed.
+/// A table whose smallest circuit has a NOR as an output, and that NOR comes from an absorbed complement.
 #[test]
 fn a_nor_is_no_complement() {
     let table = Table::new(&[1, 8, 4, 3, 14, 0, 11, 14]).unwrap();
@@ -184,7 +184,7 @@ fn emitted_cuda_computes_the_circuit() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A folder of this process.
+/// A folder for this process.
 fn tempfile() -> std::path::PathBuf {
     let folder =
         std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("circuits-{}", std::process::id()));

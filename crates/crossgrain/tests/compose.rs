@@ -1,10 +1,10 @@
-//! Composing parts: small cases whose answer can be seen.
+//! Composing parts: small cases whose answer is obvious.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path};
 
-/// Beginnings of paths that an oracle may look at.
+/// The most path prefixes that the exhaustive oracle may visit.
 const LIMIT: usize = 1_000_000;
 
 fn names(path: &Path) -> Vec<&str> {
@@ -32,7 +32,7 @@ fn greed_can_cost() {
     assert_eq!(names(&graph.best().unwrap()), ["a/x", "x>y", "b/y", "y>x"]);
     assert_eq!(graph.greedy().unwrap(), graph.best().unwrap(), "here it pays to take what comes");
 
-    // b in y needs a conversion that a in y would have shared.
+    // Part b in y needs a conversion that part a in y would have shared.
     let flow = small(&[("a", "x", 10.0), ("a", "y", 2.0), ("b", "x", 30.0), ("b", "y", 1.0)], 9.0);
     let graph = flow.at(0);
     assert_eq!(names(&graph.best().unwrap()), ["x>y", "a/y", "b/y", "y>x"]);
@@ -95,7 +95,7 @@ fn ties_go_to_fewer_edges_and_then_to_names() {
         assert_eq!(ways.len(), 2);
     }
 
-    // Of edges that differ in nothing but their cost, the cheaper one counts as the first.
+    // If edges differ only in cost, the cheaper one counts as the first.
     for order in [[1.0, 2.0], [2.0, 1.0]] {
         let mut flow = small(&[], 1.0);
         for (part, cost_ns) in ["a", "b"].into_iter().flat_map(|part| order.map(|cost_ns| (part, cost_ns))) {
@@ -107,8 +107,8 @@ fn ties_go_to_fewer_edges_and_then_to_names() {
     }
 }
 
-/// A tenth has no exact binary form: three of them in another order add up to something else, unless
-/// sums are exact.
+/// A tenth has no exact binary form. Unless sums are exact, three such costs in another order give a
+/// different total.
 #[test]
 fn ties_do_not_depend_on_rounding() {
     let mut flow = Flow::new(&["a", "b", "c"], &["x", "y"]).unwrap();
@@ -138,7 +138,8 @@ fn free_cycles_end() {
     }
     flow.start("0").unwrap();
     flow.end("0").unwrap();
-    // Whoever leaves representation 0 must come back to where they were: no further path is loopless.
+    // A path that leaves representation 0 must return to a node it has passed, so no further path is
+    // loopless.
     let report = flow.at(0).report(9).unwrap();
     assert_eq!(names(&report.best), ["a"; 12]);
     assert_eq!(report.runners_up, []);
@@ -169,7 +170,8 @@ fn variants_lie_wherever_their_parts_stand() {
     }
 }
 
-/// A counter that is born encrypted, a sink that computes the last part, and a whole that is both.
+/// A source that delivers an encrypted counter, a sink that computes the last part, and an edge from source
+/// to sink that does both.
 #[test]
 fn ends_may_compute_parts() {
     let mut flow = small(&[("a", "x", 5.0), ("b", "x", 5.0)], 50.0);
@@ -306,7 +308,7 @@ fn the_largest_costs_have_finite_sums() {
 fn costs_come_back_unchanged() {
     for largest_ns in [0.0, f64::MIN_POSITIVE, 1e-12, 0.3, 50467.0, Cost::MOST] {
         for cost_ns in [0.0, 1.0, 0.7, 1e-6].map(|part| part * largest_ns) {
-            // The conversion is too dear to be taken, and the largest cost there is.
+            // The conversion has the largest cost that is allowed, too high to be chosen.
             let flow = small(&[("a", "x", cost_ns), ("b", "x", 0.0)], largest_ns);
             let error = (flow.at(0).best().unwrap().total_ns - cost_ns).abs();
             assert!(error <= f64::MIN_POSITIVE, "{cost_ns} of {largest_ns}: {error}");
@@ -314,7 +316,7 @@ fn costs_come_back_unchanged() {
     }
 }
 
-/// A device where `mix` may run too.
+/// A device that can also run `mix`.
 fn place() -> Place {
     Place {
         name: "cuda:0".to_owned(),

@@ -1,4 +1,4 @@
-//! Composing parts at random: every search finds what trying every path finds.
+//! Random compositions: every search finds the same result as enumerating all paths.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path, Step};
@@ -8,12 +8,12 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-/// Beginnings of paths that an oracle may look at.
+/// The most path prefixes that the exhaustive oracle may visit.
 const LIMIT: usize = 1_000_000;
 
 const REPRS: [&str; 3] = ["x", "y", "z"];
 
-/// An edge for a flow of so many parts: anything that is no nonsense.
+/// A valid edge for a flow of `parts` parts.
 fn edges(parts: usize) -> impl Strategy<Value = Edge> {
     let ends = prop_oneof![
         1 => (Just(None), 0..3_usize, Just(0), 0..=parts),
@@ -38,7 +38,7 @@ fn edges(parts: usize) -> impl Strategy<Value = Edge> {
     )
 }
 
-/// Edges for a flow, among them ends and, mostly, parts enough for a path.
+/// Edges for a flow, with ends and, mostly, enough parts for a path.
 fn flows() -> impl Strategy<Value = (usize, Vec<Edge>)> {
     let sized = |parts| (Just(parts), vec(edges(parts), 4..22), 0..3_usize, 0..3_usize, 0..10_u8);
     (1..=4_usize).prop_flat_map(sized).prop_map(|(parts, mut edges, start, end, gap)| {
@@ -54,7 +54,7 @@ fn flows() -> impl Strategy<Value = (usize, Vec<Edge>)> {
     })
 }
 
-/// Leaves out second edges of one name between the same places: they could change places unnoticed.
+/// Removes further edges with the same name and ends, because exchanging them would not be noticed.
 fn without_twins(edges: Vec<Edge>) -> Vec<Edge> {
     let mut different: Vec<Edge> = Vec::new();
     for edge in edges {
@@ -72,7 +72,7 @@ fn flow_of(parts: usize, edges: impl IntoIterator<Item = Edge>) -> Flow {
     flow
 }
 
-/// Every loopless path as indices of edges, found without the library's graph.
+/// Every loopless path as a list of edge indices, found without the library's graph.
 fn enumerate(
     flow: &Flow,
     here: &Node,
@@ -99,7 +99,7 @@ fn total(flow: &Flow, way: &[usize], len_bytes: u64) -> f64 {
     way.iter().map(|&at| flow.edges()[at].cost.at(len_bytes)).sum()
 }
 
-/// What paths are compared by: cost, then the number of edges, then names and where edges lead.
+/// The key by which paths are compared: cost, then the number of edges, then names and end points.
 fn rank(path: &Path) -> impl PartialOrd {
     let place = |node: &Node| match node {
         Node::Source => None,
@@ -114,7 +114,7 @@ fn computes_nothing(flow: &Flow, step: &Step) -> bool {
     flow.parts_of(&flow.edges()[step.edge]).is_empty()
 }
 
-/// Whether one edge that computes nothing replaces several on a path, and is not dearer.
+/// Whether one edge that computes nothing could replace several on a path at no greater cost.
 fn takes_detour(flow: &Flow, path: &Path, len_bytes: u64) -> bool {
     let steps = &path.steps;
     let rows = (0..steps.len()).flat_map(|from| (from + 2..=steps.len()).map(move |to| &steps[from..to]));

@@ -1,5 +1,5 @@
-//! Programs for GPUs, without a GPU: CUDA C is compiled as C++ and held to the reference, WGSL is validated, and NVIDIA's
-//! run-time compiler takes every program where CROSSGRAIN_NVRTC names it.
+//! GPU programs, tested without a GPU. CUDA C is compiled as C++ and compared with the reference. WGSL is
+//! validated. NVIDIA's run-time compiler compiles every program if CROSSGRAIN_NVRTC names the library.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod compilers;
@@ -16,13 +16,13 @@ use crossgrain::internal::device::{ALL, KEY_WORDS_MAX, Kernel, Listing, Task};
 use crossgrain::{Cipher, Key};
 use judge::{bytes, expected};
 
-/// Whole bundles and spans, odd counts, and nothing.
+/// Whole bundles and spans, odd counts, and zero.
 const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 2049];
 
-/// Counters that carry out of the low word, within a thread and between threads, and out of the last.
+/// Counters that carry out of the low word, within a thread and between threads, and out of the highest word.
 const COUNTERS: [u128; 4] = [0, 0x0123_4567_89ab_cdef_fedc_ba98_ffff_fe80, (1 << 96) - 700, u128::MAX - 40];
 
-/// All programs, and the one that was written by hand to measure them against.
+/// All programs, and the hand-written one that serves as a baseline for measurements.
 fn programs() -> Vec<(Kernel, Listing)> {
     let mut programs = ALL.iter().map(|kernel| (*kernel, kernel.listing(Language::Cuda))).collect::<Vec<_>>();
     let counts = Kernel::gates(Family::Aes, Task::Count);
@@ -37,11 +37,12 @@ fn keys(kernel: Kernel) -> Vec<Key> {
     ciphers.map(|cipher| Key::new(cipher, &bytes(cipher.key_bytes())).unwrap()).collect()
 }
 
-/// What stands in for a GPU: one thread after another. It reads the kernel's number, its threads, job, keys and blocks.
+/// A C++ program that runs the GPU threads one after another. Its input is the kernel's number, its threads,
+/// job, keys and blocks.
 fn harness() -> String {
     let mut text = STAND_IN.to_owned();
     for (kernel, listing) in programs() {
-        // Nobody asks for shared memory here: it is as large as it will be.
+        // The shared memory gets its full size here, because no launch requests it.
         let shared = format!("static u32 tables[{}]", kernel.shared_bytes(Language::Cuda) / 4);
         let program = listing.text.replace("extern __shared__ u32 tables[]", &shared);
         write!(text, "namespace n_{} {{\n{program}}}\n", listing.entry).unwrap();
@@ -49,7 +50,8 @@ fn harness() -> String {
     text += "int main() {\nunsigned int head[2];\nget(head, 8);\n";
     for (number, (kernel, listing)) in programs().into_iter().enumerate() {
         let (name, group) = (listing.entry, listing.group_threads);
-        // One thread after another: what they share is there when all have run once.
+        // Threads run one after another, so shared memory is complete only after each has run once. Kernels
+        // with shared memory run twice.
         let turns = if kernel.shared_bytes(Language::Cuda) > 0 { 2 } else { 1 };
         write!(
             text,
@@ -86,7 +88,7 @@ fn cuda_programs_agree_with_the_reference() {
     };
     for (number, (kernel, listing)) in programs().into_iter().enumerate() {
         for (number_of_key, key) in keys(kernel).into_iter().enumerate() {
-            // The program is the same for keys of all sizes: one length shows that it takes them.
+            // The program is the same for all key sizes, so one length is enough for the further keys.
             let lengths = if number_of_key == 0 { &BLOCKS[..] } else { &BLOCKS[5..6] };
             for (&blocks, counter) in lengths.iter().zip(COUNTERS.into_iter().cycle()) {
                 let data = bytes(16 * blocks);
@@ -165,7 +167,7 @@ fn nvrtc_compiles_every_program() {
     }
 }
 
-/// Programs of ciphers that are described once take NVRTC a quarter of a minute for each architecture, on a busy core.
+/// On a busy core, NVRTC takes a quarter of a minute per architecture for the programs of described ciphers.
 #[test]
 #[ignore = "takes minutes"]
 fn nvrtc_compiles_every_program_for_every_architecture() {
@@ -175,7 +177,7 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
     }
 }
 
-/// Those of programs.
+/// The listings of selected programs.
 fn listings(which: impl Fn(&Kernel) -> bool) -> Vec<Listing> {
     programs().into_iter().filter(|(kernel, _)| which(kernel)).map(|(_, listing)| listing).collect()
 }

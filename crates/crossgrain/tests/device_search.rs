@@ -1,6 +1,6 @@
-//! Key search as programs for GPUs, without a GPU: CUDA C compiled as C++ finds a key at every place and in every lane, and
-//! takes no other for it; WGSL is validated, and NVIDIA's run-time compiler takes every program where CROSSGRAIN_NVRTC
-//! names it.
+//! GPU programs for key search, tested without a GPU. CUDA C compiled as C++ finds a key at every position
+//! and in every lane, and reports no other. WGSL is validated. NVIDIA's run-time compiler compiles every
+//! program if CROSSGRAIN_NVRTC names the library.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod compilers;
@@ -18,16 +18,17 @@ use crossgrain::internal::part::search::Known;
 use crossgrain::{Cipher, Direction};
 use sought::{halves, known, planted};
 
-/// Keys of a table: more than a bundle of 32, and no multiple.
+/// Keys of a table: more than a bundle of 32, and not a multiple of it.
 const KEYS: usize = 75;
 
 const OUTERS: usize = 3;
 
-/// Bytes that a group of threads shares.
+/// Bytes of memory that a thread group shares.
 const SHARED_BYTES: usize = 96 << 10;
 
-/// One program after another by its number; it reads threads, the job, what is known, the source, how long `goal` is, and how many bundles are
-/// tried: those behind the last key take as long as others.
+/// A C++ program that contains all search programs by number. Its input is the thread count, the job, the
+/// known block, the source, the size of `goal`, and the number of bundles to try. Slots after the last key
+/// take the same time as keys.
 fn harness(programs: &[Search]) -> String {
     let mut text = STAND_IN.to_owned();
     for program in programs {
@@ -55,7 +56,7 @@ fn harness(programs: &[Search]) -> String {
     text + "}\n"
 }
 
-/// The places found, and how many hits there were.
+/// The places found, and the number of hits.
 fn found(
     binary: &Path,
     (number, program): (usize, Search),
@@ -83,17 +84,17 @@ fn found(
     (hits.flat_map(|hit| program.places(bundles, *hit)).collect(), goal[0])
 }
 
-/// Whether a program differs from another by its column only.
+/// Whether a program differs from another only in its column.
 fn is_of_another_column(program: &Search) -> bool {
     program.name().ends_with(['1', '2', '3'])
 }
 
-/// The programs of each cipher, and of AES-128 all columns.
+/// The programs of each cipher; for AES-128 those of all columns.
 fn programs() -> Vec<Search> {
     all().filter(|program| program.cipher() == Cipher::Aes128 || !is_of_another_column(program)).collect()
 }
 
-/// At the ends of a bundle of 32 keys, and between.
+/// Keys at the ends of a bundle of 32 keys, and between them.
 #[test]
 fn cuda_programs_find_a_key_wherever_it_is() {
     cuda_programs_find_keys_at(&[0, 1, 17, 31, 32, 40, 63, 64, KEYS - 1]);
@@ -113,7 +114,7 @@ fn cuda_programs_find_keys_at(places: &[usize]) {
     for (number, &program) in programs.iter().enumerate() {
         let cipher = program.cipher();
         let known = |key: &[u8]| known(cipher, program.direction(), key);
-        // Every byte is varied once by the table, and every byte but those is set by the outer keys.
+        // The table varies every byte once, and outer keys set every other byte.
         for (at, place) in (0..cipher.key_bytes()).step_by(2).zip([0, 31, 32, KEYS - 1].into_iter().cycle()) {
             let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
             let o = at % OUTERS;
@@ -127,7 +128,7 @@ fn cuda_programs_find_keys_at(places: &[usize]) {
             let (found, _) = found(&binary, (number, program), &known, &outer, &inner, 4);
             assert_eq!(found, [(1, place)], "{}", program.name());
         }
-        // Hits for which there is no room are counted.
+        // Hits that do not fit into the list are counted.
         let known = Known { mask: [0; 16], ..known(&vec![0; cipher.key_bytes()]) };
         let (found, hits) = found(&binary, (number, program), &known, &outer, &inner, 2);
         assert_eq!(hits as usize, OUTERS * program.bundles(KEYS), "nothing is known, so all pass");
@@ -136,7 +137,7 @@ fn cuda_programs_find_keys_at(places: &[usize]) {
     std::fs::remove_dir_all(binary.parent().unwrap()).unwrap();
 }
 
-/// The program for these bits of these bytes.
+/// The program for known bits in these bytes.
 fn program_for(cipher: Cipher, whole: &Known, bytes: &[(usize, u8)]) -> Option<String> {
     let mut known = Known { mask: [0; 16], ..*whole };
     for &(byte, bits) in bytes {
@@ -159,11 +160,11 @@ fn the_program_is_that_of_what_is_known_best() {
         };
         assert_eq!(of(&std::array::from_fn::<_, 16, _>(|byte| (byte, 0xff))), named(""));
         assert_eq!(of(&[(5, 0xff)]), None, "a byte is too little");
-        // These bytes of the result come from column 2, before they are shifted.
+        // These bytes of the result come from column 2 before ShiftRows.
         let (first, second) = if direction == Direction::Encrypt { (5, 2) } else { (13, 2) };
         assert_eq!(of(&[(first, 0xff), (second, 0xff)]), named("-2"));
         assert_eq!(of(&[(first, 0x7f), (second, 0xff)]), None);
-        // What a file begins with comes from all columns, as what is known of a text does.
+        // The first bytes of a file come from all columns, and so do known bits of text.
         assert_eq!(of(&[0, 1, 2, 3].map(|byte| (byte, 0xff))), named("-all"));
         assert_eq!(of(&std::array::from_fn::<_, 16, _>(|byte| (byte, 0x80))), named("-all"));
     }
@@ -189,7 +190,8 @@ fn nvrtc_compiles(jobs: fn(&[Listing]) -> Vec<CompileJob<'_>>) {
     let Some(nvrtc) = Nvrtc::find() else {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
     };
-    // The columns differ in the last rounds, Serpent's key sizes in nothing, and those of a described cipher in how long its schedule is.
+    // Programs for different columns differ in the last rounds. Those for Serpent's key sizes are equal, and
+    // those for key sizes of a described cipher differ only in the length of the schedule.
     let is_first = |cipher: &Cipher| {
         Cipher::ALL.into_iter().find(|first| first.family() == cipher.family()) == Some(*cipher)
     };

@@ -1,4 +1,5 @@
-//! What callers see first: constructors by default options, what goes for buffers, tags of their own length.
+//! The interface that callers see first: constructors with default options, types accepted as buffers, tags
+//! with the mode's length.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -54,7 +55,7 @@ fn new_is_with_default_options() {
     assert_eq!((Gcm::new(&key).unwrap().tag_bytes(), Eax::new(&key).unwrap().tag_bytes()), (16, 16));
 }
 
-/// Slices, arrays and vectors, in place and apart: the same bytes.
+/// Slices, arrays and vectors, in place and out of place, give the same bytes.
 #[test]
 fn buffers_are_made_of_whatever_has_bytes() {
     let ctr = Ctr::new(&key(Cipher::Aes128, 4), &IV).unwrap();
@@ -90,7 +91,7 @@ fn tags_have_a_length_of_their_own() {
             let mut sealed = data.clone();
             let tag = mode.seal(&IV, b"aad", &mut sealed).unwrap();
             assert_eq!((tag.len(), tag.as_ref().len(), mode.tag_bytes()), (tag_bytes, tag_bytes, tag_bytes));
-            // A right tag with a byte more or less is no tag of this mode, nor is none, and nothing is written.
+            // A correct tag with a byte more or less, or an empty tag, is refused, and nothing is written.
             let longer = [&tag[..], &[0]].concat();
             for wrong in [&tag[1..], &tag[..tag_bytes - 1], &longer, &[]] {
                 let mut data = sealed.clone();
@@ -125,7 +126,7 @@ fn tags_compare_by_all_their_bytes() {
     assert_eq!(format!("{:?}", tag(&[1, 0xab])), "Tag(01ab)");
 }
 
-/// The chain of one piece is where the next begins.
+/// The chain value after one piece is the start of the next.
 #[test]
 fn messages_are_made_of_an_iv_or_a_chain() {
     let cbc = Cbc::new(&key(Cipher::Aes128, 8), Direction::Encrypt).unwrap();
@@ -137,7 +138,7 @@ fn messages_are_made_of_an_iv_or_a_chain() {
     assert_eq!(whole, pieces);
 }
 
-/// The error that a reader or writer would give, and what caused it.
+/// Conversion to the `io::Error` that a reader or writer returns, with the cause kept.
 #[test]
 fn errors_become_input_output_errors() {
     use std::io::{Error as IoError, ErrorKind};

@@ -1,7 +1,7 @@
-//! Circuits as netlists: simulated, they give what the reference gives.
+//! Circuits as netlists: in simulation they compute the reference's results.
 //!
-//! Verilog is simulated by Icarus Verilog, and both formats are compared and synthesised by Yosys; where these are not
-//! installed, that is printed as skipped. BLIF is also evaluated here.
+//! Icarus Verilog simulates the Verilog text, and Yosys compares and synthesises both formats. If either is
+//! not installed, the test prints a skip. BLIF is also evaluated by code in this file.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::HashMap;
@@ -20,18 +20,18 @@ use crossgrain::internal::circuit::trace::{Width, trace};
 use crossgrain::internal::device::rounds;
 use crossgrain::internal::word::Lanes as _;
 
-/// Random inputs of each circuit.
+/// Random inputs per circuit.
 const INPUTS: usize = 1000;
 
-/// The same every night.
+/// Random inputs in the nightly run.
 const MANY_INPUTS: usize = 10_000;
 
 type Bits = Vec<bool>;
 
-/// What is to come of inputs.
+/// Computes the expected output for an input.
 type Reference = Box<dyn Fn(&[bool]) -> Bits>;
 
-/// A circuit, with what the reference makes of inputs.
+/// A circuit with its reference function.
 struct Checked {
     name: String,
     graph: Graph,
@@ -47,7 +47,7 @@ fn bytes(bits: &[bool]) -> Vec<u8> {
     bits.chunks(8).map(byte).collect()
 }
 
-/// A table of outputs of so many bits.
+/// The reference of a table whose entries have `count` bits.
 fn of_table(table: Vec<u8>, count: usize) -> Reference {
     Box::new(move |input| bits(&[table[usize::from(bytes(input)[0])]], count))
 }
@@ -57,7 +57,7 @@ fn inverse(table: &[u8]) -> Vec<u8> {
     (0..table.len()).map(place).collect()
 }
 
-/// A round of AES by FIPS 197: the first row of the matrix, and how far a row moves.
+/// An AES round after FIPS 197. `row` is the first row of the matrix; `step` is the shift per row.
 fn aes_round(input: &[bool], is_inverse: bool) -> Bits {
     let (state, key) = (bytes(&input[..128]), bytes(&input[128..]));
     let (sbox, row, step) = match is_inverse {
@@ -111,7 +111,7 @@ fn reference(name: &str) -> Option<Reference> {
     Some(of_table(if rest.ends_with("inverse") { inverse(s_box) } else { s_box.to_vec() }, 4))
 }
 
-/// Every S-box and every round, in gates of two inputs and, where that is quick, of three.
+/// Every S-box and every round in two-input gates. Where this is quick, also in three-input gates.
 fn all() -> Vec<Checked> {
     let mut all = Vec::new();
     for circuit in named::ALL.into_iter().chain(rounds::ALL) {
@@ -127,7 +127,7 @@ fn all() -> Vec<Checked> {
     all
 }
 
-/// Bits that look like nothing in particular.
+/// Pseudo-random bits.
 fn random(count: usize, seed: u64) -> Bits {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -145,7 +145,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Whether a program is here; a skip is printed where not.
+/// Whether a program is installed. Prints a skip if it is not.
 fn is_here(program: &str, what: &str) -> bool {
     let is_here = Command::new(program).arg("-V").output().is_ok();
     if !is_here {
@@ -161,12 +161,12 @@ fn run(command: &mut Command) -> String {
     text
 }
 
-/// The highest bit first, as Verilog reads and writes.
+/// The highest bit first, the order of Verilog's literals.
 fn digits(bits: &[bool]) -> String {
     bits.iter().rev().map(|&bit| if bit { '1' } else { '0' }).collect()
 }
 
-/// A module that feeds a circuit with so many lines of a file, and prints what comes out.
+/// A Verilog test bench that feeds a circuit with the lines of a file and prints the outputs.
 fn bench(model: &str, (inputs, outputs): (usize, usize), (file, lines): (&str, usize)) -> String {
     format!(
         "module bench;
@@ -196,7 +196,7 @@ fn simulated_s_boxes_give_what_the_reference_gives() {
     simulate(INPUTS, |name| !name.contains("round"));
 }
 
-/// A round takes seconds: both directions of AES and of Serpent are enough.
+/// A round takes seconds, so this covers both directions of AES and Serpent only.
 #[test]
 fn simulated_rounds_give_what_the_reference_gives() {
     let rounds = ["aes-round", "aes-inverse-round", "serpent-round-3", "serpent-inverse-round-6"];
@@ -238,7 +238,7 @@ fn simulate(count_of_inputs: usize, is_chosen: impl Fn(&str) -> bool) {
     println!("counted: {count} circuits simulated in Verilog on {count_of_inputs} inputs each");
 }
 
-/// The outputs of a model in BLIF for 64 inputs at a time.
+/// Evaluates a BLIF model for 64 inputs at a time.
 fn evaluated(text: &str, inputs: &[u64], outputs: usize) -> Vec<u64> {
     let mut values: HashMap<String, u64> = HashMap::new();
     values.extend(inputs.iter().enumerate().map(|(at, &lanes)| (format!("x{at}"), lanes)));
@@ -277,7 +277,7 @@ fn evaluated_blif_gives_what_the_reference_gives() {
     }
 }
 
-/// Yosys reads both, proves that they are one function, and counts the gates of two inputs that it needs itself.
+/// Yosys reads both formats, proves them equivalent, and counts the two-input gates of its own synthesis.
 #[test]
 fn yosys_reads_both_formats_as_one_function() {
     if !is_here("yosys", "synthesis") {
@@ -290,7 +290,7 @@ fn yosys_reads_both_formats_as_one_function() {
         let path = |end: &str| folder.join(format!("{name}.{end}")).display().to_string();
         let (verilog, blif) = (path("v"), path("blif"));
         fs::write(&verilog, netlist(&graph, name, Format::Verilog).unwrap()).unwrap();
-        // Bits instead of buses, as the model has them.
+        // Separate bits instead of buses, like the BLIF model.
         let ports = |letter: char, count: usize| {
             (0..count).rev().map(|at| format!("{letter}{at}")).collect::<Vec<_>>().join(", ")
         };

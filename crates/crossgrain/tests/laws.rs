@@ -1,5 +1,5 @@
-//! What circuits, representations, conversions, counters and key schedules promise, each against its
-//! definition: in every lane of every register, for every bit that can be told apart.
+//! Circuits, representations, conversions, counters and key schedules against their definitions: in every
+//! lane of every register, for every bit that can be distinguished.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -33,12 +33,12 @@ const INV_MIX_COLUMN: [u8; 4] = [14, 11, 13, 9];
 /// Four bytes, row 0 first.
 type Column = [u8; 4];
 
-/// The circulant matrix of this first row, times a column.
+/// The product of the circulant matrix with this first row and a column.
 fn multiplied(row: Column, column: Column) -> Column {
     std::array::from_fn(|r| (0..4).fold(0, |sum, i| sum ^ multiply(row[(4 + i - r) % 4], column[i])))
 }
 
-/// Runs a law on every register there is, where this CPU has it.
+/// Runs a law on every register type that this CPU has.
 macro_rules! on_every_register {
     ($law:ident) => {
         on_register($law::<u32>);
@@ -60,7 +60,7 @@ fn on_register<I: Isa>(law: fn(I)) {
     }
 }
 
-/// The circuits, as maps of columns.
+/// The circuits, as maps on columns.
 #[derive(Clone, Copy, Debug)]
 enum Circuit {
     Sbox,
@@ -69,7 +69,7 @@ enum Circuit {
     InvMixColumn,
 }
 
-/// One column in each lane, bit by bit: plane `8·row + bit` holds that bit of every lane.
+/// One column per lane, in bit planes: plane `8·row + bit` holds that bit of every lane.
 type Planes = [[u8; 64]; 32];
 
 struct OnPlanes<'a, W: Register>(W::Isa, Circuit, &'a mut Planes);
@@ -94,7 +94,7 @@ impl<W: Register> Kernel for OnPlanes<'_, W> {
     }
 }
 
-/// A circuit on one column in each lane.
+/// Runs a circuit on one column per lane.
 fn through<W: Register>(isa: W::Isa, circuit: Circuit, columns: &[Column]) -> Vec<Column> {
     assert_eq!(columns.len(), W::BITS);
     let mut planes = [[0; 64]; 32];
@@ -133,7 +133,7 @@ fn s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
     on_every_register!(law);
 }
 
-/// One of Serpent's S-boxes on four bits in each lane.
+/// One of Serpent's S-boxes on four bits per lane.
 struct OnNibbles<'a, W: Register>(W::Isa, Direction, usize, &'a mut [[u8; 64]; 4]);
 
 impl<W: Register> Kernel for OnNibbles<'_, W> {
@@ -184,7 +184,7 @@ fn serpents_s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
     on_every_register!(law);
 }
 
-/// Random columns, and before them every column of a single bit, each in every lane.
+/// First every column with a single bit set, in every lane, then random columns.
 fn columns(lanes: usize) -> impl Iterator<Item = Vec<Column>> {
     let single = move |k: usize| -> Vec<Column> {
         (0..lanes).map(|lane| (1_u32 << ((lane + k) % 32)).to_le_bytes()).collect()
@@ -223,7 +223,7 @@ fn mix_column_circuits_undo_one_another() {
     on_every_register!(law);
 }
 
-/// Every representation that a variant works in.
+/// Every representation that some variant uses.
 fn reprs() -> Vec<Repr> {
     let mut reprs: Vec<Repr> = Vec::new();
     for variant in table() {
@@ -234,7 +234,7 @@ fn reprs() -> Vec<Repr> {
     reprs
 }
 
-/// The phases in which a tile can be: along the grain, rows are shifted by moving them.
+/// The phases that a tile can have. Along the grain only phase 0 exists, because ShiftRows moves the bytes.
 fn phases(repr: Repr) -> std::ops::Range<usize> {
     if repr == Repr::Blocks { 0..1 } else { 0..4 }
 }
@@ -254,7 +254,7 @@ fn the_index_map_gives_every_bit_of_a_bundle_a_place_of_its_own() {
 
 #[test]
 fn a_phase_is_one_shift_rows() {
-    // FIPS 197 §5.1.2: after ShiftRows, row r of column c holds what column c + r held.
+    // FIPS 197 §5.1.2: ShiftRows moves row r of column c + r to column c.
     for (to, column, row) in (0..16).map(|to| (to, to / 4, to % 4)) {
         assert_eq!(shifted(to, 1), 4 * ((column + row) % 4) + row);
         for phase in 0..8 {
@@ -274,12 +274,12 @@ fn neighbours_lie_in_neighbouring_parts_of_a_register() {
     }
 }
 
-/// The bits of so many blocks: block, byte, bit.
+/// The bits of `blocks` blocks: block, byte, bit.
 fn bits_of(blocks: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..blocks).flat_map(|block| (0..128).map(move |bit| (block, bit / 8, bit % 8)))
 }
 
-/// A tile full of what an earlier bundle might have left.
+/// A tile with arbitrary contents, as left by an earlier bundle.
 fn dirty_tile(seed: u64) -> Tile {
     let mut tile = Tile::new();
     tile.bytes_mut().copy_from_slice(&painted(TILE_BYTES, seed));
@@ -295,7 +295,7 @@ fn get(bytes: &[u8], place: usize) -> bool {
     bytes[place / 8] >> (place % 8) & 1 == 1
 }
 
-/// A bundle as it must lie in a tile, from its blocks.
+/// The tile contents for these blocks, built from the representation's index map.
 fn laid_out(repr: Repr, blocks: &[u8], phase: usize) -> Vec<u8> {
     let mut tile = vec![0; blocks.len()];
     for (block, byte, bit) in bits_of(blocks.len() / BLOCK_BYTES) {
@@ -392,7 +392,7 @@ fn a_bundle_loaded_in_any_way_and_stored_in_any_other_comes_back() {
     }
 }
 
-/// First counters of bundles: whatever can carry, does, within a bundle of `blocks` or just after it.
+/// First counters of bundles. Each possible carry occurs, within a bundle of `blocks` or just after it.
 fn counters_that_carry(blocks: usize) -> Vec<u128> {
     let blocks = blocks as u128;
     let mut firsts = vec![0, 1, 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978];
@@ -405,7 +405,7 @@ fn counters_that_carry(blocks: usize) -> Vec<u128> {
     firsts
 }
 
-/// Blocks of a counter in order.
+/// Consecutive counter blocks.
 fn counted(first: Counter, blocks: usize) -> Vec<u8> {
     let bytes_of = |value: u128| match first.order {
         ByteOrder::Big => value.to_be_bytes(),
@@ -414,12 +414,12 @@ fn counted(first: Counter, blocks: usize) -> Vec<u8> {
     (0..blocks as u128).flat_map(|n| bytes_of(first.value.wrapping_add(n))).collect()
 }
 
-/// Checks one run of a counter source against blocks that lie by the index map.
+/// Compares one run of a counter source with blocks laid out by the index map.
 fn check_run(variant: &Variant, source: &dyn Count, firsts: &[u128], blocks_of: impl Fn(Counter) -> Vec<u8>) {
     let blocks = bundle_blocks(variant.repr);
     let mut run = source.begin();
     let mut tile = dirty_tile(5);
-    // Both orders in turn: what a run keeps of one is not for the other.
+    // Both byte orders in alternation: cached state for one order must not be used for the other.
     for first in firsts.iter().flat_map(|&first| [Counter::big_endian(first), Counter::little_endian(first)])
     {
         run.count(first, &mut tile, &mut [Tile::new(), Tile::new()], blocks);
@@ -445,7 +445,7 @@ fn encrypted_counters_are_born_as_encrypted_counters_laid_out() {
         let Action::CountEncrypted(bind) = variant.action else { continue };
         let Some(variant) = here(variant) else { continue };
         let blocks = bundle_blocks(variant.repr);
-        // In every order: what a run keeps from bundle to bundle must not outlive its use.
+        // Starting points in mixed order, so that state cached across bundles is not used past its range.
         let mut firsts: Vec<u128> = counters_that_carry(blocks).into_iter().step_by(5).collect();
         firsts.extend([1 << 16, 1 << 17, (1 << 16) + 512, (1 << 16) - 1, 1 << 16, 0, 1 << 80, 0]);
         for cipher in ciphers(variant.family.unwrap()) {
@@ -476,7 +476,7 @@ proptest! {
         }
     }
 
-    /// FIPS 197 §5.3.5: last round key first, the inner ones through InvMixColumns.
+    /// FIPS 197 §5.3.5: the round keys in reverse order, with InvMixColumns applied to the inner ones.
     #[test]
     fn equivalent_inverse_round_keys_are_by_definition(bytes in any::<[u8; 32]>()) {
         for cipher in ciphers(Family::Aes) {
@@ -498,11 +498,11 @@ fn what_follows_is_known_for_long_jobs_alone() {
     let mut data = vec![0; 2 * Buffers::LONG_BYTES];
     let (first, rest) = Buffers::in_place(&mut data).split_at(64);
     assert_eq!(first.ahead_bytes(), rest.len_bytes());
-    // A part of a part knows of all that follows.
+    // A piece of a piece counts everything that follows in the whole buffer.
     assert_eq!(first.split_at(16).0.ahead_bytes(), 2 * Buffers::LONG_BYTES - 16);
     let (middle, last) = rest.split_at(Buffers::LONG_BYTES);
     assert_eq!((middle.ahead_bytes(), last.ahead_bytes()), (Buffers::LONG_BYTES - 64, 0));
-    // What is left is short.
+    // The rest is too short to count as long.
     assert_eq!(last.split_at(64).0.ahead_bytes(), 0);
 }
 

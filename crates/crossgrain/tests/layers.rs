@@ -1,13 +1,16 @@
-//! Arrows point down only: which module of the library may name which, read from its source. And: unsafe
-//! code stays with the registers, and every file is part of the library.
+//! The dependency rules of the library, checked by reading its source.
+//!
+//! * A module may name only modules below it (`LAYERS`), and a crate only crates below it (`CRATES`).
+//! * Unsafe code and CPU instructions are confined to `word`.
+//! * Every file under `src/` is in the module tree.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
-/// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
+/// The layers from the bottom up. The second field lists the modules, or single items of modules, that the
+/// layer may name in addition to itself. Only `check` may name `reference`.
 const LAYERS: [(&str, &[&str]); 24] = [
     ("text", &[]),
     ("auxiliary", &[]),
@@ -102,7 +105,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
     ),
 ];
 
-/// A file of the library: where it is, which module it is, and its code.
+/// A file of the library: its path, its module and its code.
 struct Source {
     path: PathBuf,
     module: Vec<String>,
@@ -140,7 +143,7 @@ fn sources() -> Vec<Source> {
     files_under(&root()).into_iter().map(read).collect()
 }
 
-/// The text without comments and without what strings hold.
+/// The text without comments and without the contents of strings.
 fn code_of(text: &str) -> String {
     let text = text.replace("'\"'", "' '");
     let mut code = String::new();
@@ -163,7 +166,7 @@ fn code_of(text: &str) -> String {
     code
 }
 
-/// What a file names of its own library, as full paths from the root, whether in `use` or elsewhere.
+/// The items of the library that a file names, in `use` lines or elsewhere, as full paths from the root.
 fn names(source: &Source) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = source.code.as_str();
@@ -171,7 +174,7 @@ fn names(source: &Source) -> Vec<String> {
         let path = path_of(&rest[at..]);
         for leaf in leaves(path) {
             let name = absolute(&source.module, &leaf);
-            // A macro for other crates names modules as these do.
+            // A macro for other crates names modules through `internal`.
             names.push(name.strip_prefix("internal::").unwrap_or(&name).to_owned());
         }
         rest = &rest[at + path.len()..];
@@ -179,7 +182,7 @@ fn names(source: &Source) -> Vec<String> {
     names
 }
 
-/// The path, with its groups, that the text begins with.
+/// The path, with its groups, at the start of the text.
 fn path_of(text: &str) -> &str {
     let mut depth = 0;
     let end = text.find(|char: char| {
@@ -190,7 +193,7 @@ fn path_of(text: &str) -> &str {
     text[..end.unwrap_or(text.len())].trim_end_matches(':')
 }
 
-/// The single paths of a path with groups: `a::{b, c::{d, e}}` is `a::b`, `a::c::d`, `a::c::e`.
+/// Expands a path with groups: `a::{b, c::{d, e}}` gives `a::b`, `a::c::d`, `a::c::e`.
 fn leaves(path: &str) -> Vec<String> {
     let Some((stem, group)) = path.split_once('{') else {
         return vec![path.to_owned()];
@@ -208,7 +211,7 @@ fn leaves(path: &str) -> Vec<String> {
     leaves_found
 }
 
-/// A path from the root, for a path that begins with `crate` or `super` in this module.
+/// The full path from the root of a path that begins with `crate` or `super` in this module.
 fn absolute(module: &[String], path: &str) -> String {
     let mut here = module.to_vec();
     let mut steps = path.split("::").peekable();
@@ -221,7 +224,7 @@ fn absolute(module: &[String], path: &str) -> String {
     here.into_iter().chain(steps.map(str::to_owned)).collect::<Vec<_>>().join("::")
 }
 
-/// Whether a path is a thing, or within it.
+/// Whether a path names an item or something inside it.
 fn is_within(path: &str, thing: &str) -> bool {
     path.strip_prefix(thing).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -257,7 +260,7 @@ fn files_name_only_what_their_layer_may() {
     assert!(count > 100, "only {count} names were found: can this test still read the source?");
 }
 
-/// So that whoever reads the lines sees at once which layers a file names.
+/// One `use` line per layer, so a reader sees at once which layers a file names.
 #[test]
 fn no_line_names_several_layers() {
     for source in sources() {
@@ -266,7 +269,7 @@ fn no_line_names_several_layers() {
     }
 }
 
-/// The library is not compiled for tests of its own: they would never run.
+/// Unit tests inside the library would never run, because the library is not compiled for tests.
 #[test]
 fn no_file_has_tests_of_its_own() {
     for source in sources() {
@@ -274,7 +277,7 @@ fn no_file_has_tests_of_its_own() {
     }
 }
 
-/// Whether the code has this word, not as a part of another.
+/// Whether the code contains this word as a whole identifier.
 fn has_word(code: &str, word: &str) -> bool {
     code.split(|char: char| !char.is_alphanumeric() && char != '_').any(|found| found == word)
 }
@@ -289,7 +292,7 @@ fn unsafe_code_and_the_cpus_instructions_stay_with_the_words() {
     }
 }
 
-/// The registers and tokens that a machine's folder defines.
+/// The register types and ISA tokens that `word/x86` defines.
 fn registers() -> Vec<String> {
     let machine = files_under(&root().join("word/x86"));
     let code: String = machine.iter().map(|path| code_of(&fs::read_to_string(path).unwrap())).collect();
@@ -319,7 +322,7 @@ fn only_a_machines_folder_names_its_registers() {
     }
 }
 
-/// The modules that `mod` lines declare; `cfg` and `path` attributes aside.
+/// The modules that `mod` lines declare. `cfg` and `path` attributes are ignored.
 fn modules_of(code: &str) -> Vec<String> {
     let declared = |line: &str| {
         let line = line.trim().strip_suffix(';')?;
@@ -329,7 +332,7 @@ fn modules_of(code: &str) -> Vec<String> {
     code.lines().filter_map(declared).collect()
 }
 
-/// The files that `path` attributes name as a module's other body.
+/// The files that `path` attributes name as an alternative body of a module.
 fn other_bodies(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let named = text.lines().filter_map(|line| line.trim().strip_prefix("#[")?.split_once("path = \""));
@@ -351,7 +354,8 @@ fn every_file_is_in_the_module_tree() {
     assert_eq!(sources.into_iter().map(|source| source.path).collect::<BTreeSet<_>>(), reached);
 }
 
-/// `plan::compose` composes parts of any kind. It uses nothing else of the library but the escaping of text in messages.
+/// `plan::compose` composes parts of any kind. Outside itself it uses only `text`, which escapes text in
+/// messages.
 #[test]
 fn composing_names_nothing_but_itself() {
     let mut files = 0;
@@ -367,7 +371,7 @@ fn composing_names_nothing_but_itself() {
     assert!(files > 5, "only {files} files were found");
 }
 
-/// The crates of the workspace, and which of the others each may depend on.
+/// The crates of the workspace, each with the workspace crates that it may depend on.
 const CRATES: [(&str, &[&str]); 8] = [
     ("crossgrain", &[]),
     ("crossgrain-files", &[]),
@@ -379,7 +383,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("crossgrain-py", PROGRAM),
 ];
 
-/// What gathers all of it.
+/// The crates that the program and the Python module build on.
 const PROGRAM: &[&str] = &[
     "crossgrain",
     "crossgrain-container",
@@ -389,7 +393,7 @@ const PROGRAM: &[&str] = &[
     "crossgrain-gpu",
 ];
 
-/// What a manifest's section of dependencies names of this workspace.
+/// The workspace crates in the `dependencies` section of a manifest.
 fn depends_on(manifest: &str) -> Vec<&str> {
     let section = manifest.split("\n[").find_map(|section| section.strip_prefix("dependencies]"));
     let names = section.unwrap_or_default().lines().filter_map(|line| line.split(['.', ' ', '=']).next());

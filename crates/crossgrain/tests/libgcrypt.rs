@@ -1,5 +1,5 @@
-//! Every cipher in every mode beside libgcrypt, where that is installed: for Serpent in modes with a tag there are
-//! no published answers, and this is the independent word.
+//! Every cipher in every mode compared with libgcrypt, if it is installed. Serpent has no published answers
+//! in authenticated modes, so this is the independent check for it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -25,8 +25,8 @@ type Tag = unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint;
 struct Gcrypt(Library);
 
 impl Gcrypt {
-    /// `None`, and a word about it, where it is not installed. Set up once: a thread that comes while another sets it
-    /// up finds a library that is not operational.
+    /// `None`, with a printed skip, if it is not installed. Initialised once, because another thread would
+    /// see a library that is not yet operational.
     fn load() -> Option<&'static Self> {
         static LOADED: OnceLock<Option<Gcrypt>> = OnceLock::new();
         let gcrypt = LOADED.get_or_init(Self::set_up).as_ref();
@@ -37,9 +37,10 @@ impl Gcrypt {
     }
 
     fn set_up() -> Option<Self> {
-        // SAFETY: loading it runs no code but its own set-up, which is made for that.
+        // SAFETY: loading the library runs only its own initialisation code.
         let gcrypt = Self(unsafe { Library::new("libgcrypt.so.20") }.ok()?);
-        // SAFETY: the signature is that of gcrypt.h; a null pointer asks for the version and sets up.
+        // SAFETY: the signature is that of gcrypt.h. A null pointer requests the version and initialises the
+        // library.
         let version = unsafe {
             let check: unsafe extern "C" fn(*const c_char) -> *const c_char =
                 gcrypt.symbol("gcry_check_version");
@@ -49,12 +50,12 @@ impl Gcrypt {
         Some(gcrypt)
     }
 
-    /// A function by its name.
+    /// A function by name.
     ///
     /// # Safety
     /// `F` must be its type, and it must not outlive the library.
     unsafe fn symbol<F: Copy>(&self, name: &str) -> F {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract above.
         unsafe { *self.0.get::<F>(name.as_bytes()).unwrap() }
     }
 
@@ -84,7 +85,7 @@ const fn algorithm(cipher: Cipher) -> Option<c_int> {
         Cipher::Camellia192 => 311,
         Cipher::Camellia256 => 312,
         Cipher::Sm4 => 318,
-        // ARIA and Kuznyechik came later.
+        // Later versions of libgcrypt added ARIA and Kuznyechik.
         _ => return None,
     };
     Some(number)
@@ -116,7 +117,7 @@ struct Keyed<'a> {
 
 impl Keyed<'_> {
     fn give(&self, function: &str, bytes: &[u8]) {
-        // SAFETY: the signature is that of gcrypt.h, the handle is open, and the bytes are as long as told.
+        // SAFETY: the signature is that of gcrypt.h, the handle is open, and the length is that of the bytes.
         let failed =
             unsafe { self.gcrypt.symbol::<Give>(function)(self.handle, bytes.as_ptr().cast(), bytes.len()) };
         assert_eq!(failed, 0, "{function} of {} bytes", bytes.len());
@@ -134,7 +135,7 @@ impl Keyed<'_> {
 
     fn run(&self, direction: Direction, data: &mut [u8]) {
         let function = format!("gcry_cipher_{}", direction.name());
-        // SAFETY: as above; no input means that the output is it.
+        // SAFETY: as above; with a null input the call works in place.
         let failed = unsafe {
             let run = self.gcrypt.symbol::<Run>(&function);
             run(self.handle, data.as_mut_ptr().cast(), data.len(), ptr::null(), 0)
@@ -161,12 +162,12 @@ impl Drop for Keyed<'_> {
     }
 }
 
-/// Along the grain and across it.
+/// Options along the grain and across it.
 fn ways() -> [Options; 3] {
     ["avx512", "avx2-aes-gfni", "portable"].map(|cap| capped(cap, 1))
 }
 
-/// What a cipher, a length and a direction are tried with; `check` tells whether that is a case.
+/// Calls `check` with every cipher, length and direction. It returns whether the combination is a valid case.
 fn each_case(mut check: impl FnMut(Cipher, Direction, &[u8]) -> bool) {
     let mut cases = 0;
     for cipher in Cipher::ALL.into_iter().filter(|&cipher| algorithm(cipher).is_some()) {
@@ -224,7 +225,7 @@ fn modes_without_a_tag() {
 #[test]
 fn sectors() {
     let Some(gcrypt) = Gcrypt::load() else { return };
-    // Keys of XTS have one of two sizes there.
+    // libgcrypt's XTS has two key sizes.
     each_case(|cipher, direction, data| {
         if cipher.key_bytes() == 24 {
             return false;
@@ -244,7 +245,7 @@ fn sectors() {
     });
 }
 
-/// The mode's number there.
+/// The mode's number in libgcrypt.
 fn number(mode: Mode) -> c_int {
     match mode {
         Mode::Ccm => CCM,
@@ -266,7 +267,7 @@ fn sealed(
     data: &[u8],
 ) -> (Vec<u8>, Block) {
     let (keyed, mut sealed) = (gcrypt.cipher(cipher, number(mode), key), data.to_vec());
-    // There the nonce is the last string of associated data.
+    // In libgcrypt the nonce is SIV's last string of associated data.
     if mode == Mode::Siv {
         keyed.give("gcry_cipher_authenticate", aad);
     }
@@ -318,7 +319,8 @@ fn modes_with_a_tag() {
     });
 }
 
-/// CMAC is EAX's: there OMAC of number 0 is the first counter, told by the keystream of a message of zeros.
+/// CMAC checked through EAX: OMAC number 0 of the nonce is EAX's first counter, visible in the keystream of a
+/// zero message.
 #[test]
 fn cmac_is_what_eax_counts_from() {
     let Some(gcrypt) = Gcrypt::load() else { return };

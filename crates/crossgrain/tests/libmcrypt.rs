@@ -1,5 +1,6 @@
-//! Rijndael with blocks of 192 and 256 bits beside libmcrypt, where that is installed: the one library in common
-//! use that has them, and an independent word on modes for which nothing is published.
+//! Rijndael with 192-bit and 256-bit blocks compared with libmcrypt, if it is installed. It is the one
+//! library in common use that has these block sizes. For modes without published answers it is an independent
+//! check.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -19,14 +20,14 @@ type Init = unsafe extern "C" fn(Handle, *const c_void, c_int, *const c_void) ->
 type Run = unsafe extern "C" fn(Handle, *mut c_void, c_int) -> c_int;
 type End = unsafe extern "C" fn(Handle) -> c_int;
 
-/// A mode's name in libmcrypt; its counters and its own `cfb` and `ofb` go by bytes or words.
+/// A mode's name in libmcrypt. Its `ctr`, `cfb` and `ofb` work on bytes or words and are not comparable.
 const MODES: [(Mode, &str); 4] =
     [(Mode::Ecb, "ecb"), (Mode::Cbc, "cbc"), (Mode::Cfb, "ncfb"), (Mode::Ofb, "nofb")];
 
-/// What libmcrypt makes of whole blocks.
+/// libmcrypt's result on whole blocks.
 ///
 /// # Panics
-/// If it refuses anything.
+/// If libmcrypt reports an error.
 fn answer(
     library: &Library,
     (cipher, mode): (Rijndael, &str),
@@ -41,8 +42,9 @@ fn answer(
         Direction::Encrypt => b"mcrypt_generic",
         Direction::Decrypt => b"mdecrypt_generic",
     };
-    // SAFETY: the signatures are those of mcrypt.h; null directories mean what is built in; key, data and
-    // initialisation vector are as long as told or as the algorithm has it; the handle is closed once.
+    // SAFETY: the signatures are those of mcrypt.h. Null directories select the built-in modules. The key,
+    // the data and the initialisation vector have the lengths that are passed or that the algorithm requires.
+    // The handle is closed once.
     unsafe {
         let open = library.get::<Open>(b"mcrypt_module_open").unwrap();
         let handle = open(algorithm.as_ptr(), ptr::null(), mode.as_ptr(), ptr::null());
@@ -60,7 +62,7 @@ fn length(bytes: &[u8]) -> c_int {
 
 #[test]
 fn wide_blocks_are_what_libmcrypt_has() {
-    // SAFETY: loading it runs no code but its own set-up, which is made for that.
+    // SAFETY: loading the library runs only its own initialisation code.
     let Ok(library) = (unsafe { Library::new("libmcrypt.so.4") }) else {
         return println!("skipped: libmcrypt (not installed)");
     };

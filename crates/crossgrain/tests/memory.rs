@@ -1,11 +1,13 @@
-//! No secret is left in memory or in registers after a key has been used by any mode, in any form and under any cap.
+//! After any mode has used a key, in any variant and under any cap, no secret remains in memory or registers.
 //!
-//! After each case every thread handles a signal. The kernel saves all registers on the thread's stack for that, so the scan of
-//! the heap, the globals and the stacks finds secrets in registers too.
+//! After each case every thread handles a signal. To run the handler, the kernel saves all registers on the
+//! thread's stack. The scan of heap, globals and stacks therefore also finds secrets that were left in
+//! registers.
 //!
-//! Secrets are made here and looked for in a child process, which gets them masked and never has them but by the library.
-//! Every case runs on a thread of its own, whose stack is scanned while it waits; and once more with its object alive, where
-//! the scanner must find what the object holds. `CROSSGRAIN_ALL=1` has every finding printed.
+//! The parent derives the secrets. A child process receives them masked and searches its memory for them, so
+//! only the library handles them in plain form. Each case runs on its own thread, whose stack is scanned
+//! while it waits. It is scanned a second time while its object exists: then the scanner must find the
+//! secrets the object holds. `CROSSGRAIN_ALL=1` prints every finding.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -35,19 +37,19 @@ use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
 
-/// Says in a child that it is one.
+/// This variable is set in the child process.
 const MARK: &str = "CROSSGRAIN_SCANNED";
 
 const IV: Block = *b"an initial block";
 const NONCE: &[u8] = b"twelve bytes";
 const OTHER_NONCE: &[u8] = b"a nonce";
-/// Where all must have twelve bytes.
+/// For modes that require twelve bytes.
 const LAST_NONCE: &[u8] = b"another one.";
 
-/// Ciphers that differ in their schedules: these are tested with every change.
+/// Ciphers with different key schedules. They are tested with every change.
 const CIPHERS: &[Cipher] = &[Cipher::Aes128, Cipher::Aes256, Cipher::Serpent256];
 
-/// What a key is used for.
+/// An operation that uses a key.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Mode(Mode, Direction),
@@ -58,7 +60,7 @@ enum Work {
 }
 
 impl Work {
-    /// Every mode, in both directions where these run the cipher in different ones.
+    /// Every mode, in both directions if the cipher runs differently in them.
     fn all() -> Vec<Self> {
         let differs = |mode: Mode| {
             mode.cipher_direction(Direction::Decrypt) == Direction::Decrypt
@@ -83,23 +85,23 @@ impl Work {
     }
 }
 
-/// A way to use a key.
+/// One way to use a key.
 #[derive(Clone, Debug)]
 enum Case {
-    /// A mode as it is chosen under a cap, on so many threads.
+    /// A mode with the plan chosen under a cap, on this number of threads.
     Mode(Work, Cipher, &'static str, usize),
     /// A variant forced into the job of a mode.
     Form(Work, Cipher, String),
     Wide(Mode, wide::Rijndael, &'static str),
-    /// A type for RustCrypto's traits.
+    /// A type that implements RustCrypto's traits.
     Trait(&'static str, &'static str),
     File(Suite, &'static str),
     FileByPassphrase(Suite),
-    /// No leak of the library's: the scanner must find it.
+    /// A deliberate leak in this test, which the scanner must find.
     Planted,
 }
 
-/// Groups of cases, each for a process of its own.
+/// Groups of cases. Each group runs in its own process.
 fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
     let under = |cap| {
         let modes = Work::all()
@@ -141,7 +143,7 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
 }
 
 impl Case {
-    /// The key of case number `number`, or passphrase.
+    /// The key or passphrase of case number `number`.
     fn key(&self, number: usize) -> Vec<u8> {
         let len_bytes = match self {
             Self::Mode(work, cipher, ..) | Self::Form(work, cipher, _) => work.key_bytes(*cipher),
@@ -152,7 +154,7 @@ impl Case {
         painted(len_bytes, 7919 * number as u64 + 17)
     }
 
-    /// A file under that key, where the case opens one.
+    /// A file sealed under that key, if the case opens one.
     fn file(&self, key: &[u8]) -> Vec<u8> {
         let (header, secret) = match self {
             Self::File(suite, _) => (Header::of_key(*suite), Secret::Key(key)),
@@ -166,7 +168,7 @@ impl Case {
         file.finish().unwrap()
     }
 
-    /// All that is secret of a key.
+    /// All secrets that follow from a key.
     fn secrets(&self, key: &[u8], file: &[u8]) -> Secrets {
         let of = |cipher: Cipher| Key::new(cipher, key).unwrap();
         match *self {
@@ -211,7 +213,7 @@ impl Case {
         }
     }
 
-    /// Uses the key as the case wants it, from its making to its end.
+    /// Runs the case from creating its object to dropping it.
     #[inline(never)]
     fn run(&self, key: &Masked, file: &[u8], alive: &dyn Fn()) {
         match self {
@@ -246,7 +248,7 @@ fn argon2id() -> Argon2id {
     Argon2id { memory_kib: 256, passes: 1, lanes: 2, salt: [9; 16] }
 }
 
-/// What a file's keys are derived from and to (`docs/format.md`).
+/// The key material of a file: the inputs to key derivation and its results (`docs/format.md`).
 fn of_file(suite: Suite, secret: &[u8], file: &[u8]) -> Secrets {
     use hmac::{Hmac, KeyInit as _, Mac as _};
     let header_bytes = 13 + usize::from(file[12]);
@@ -277,7 +279,7 @@ fn of_file(suite: Suite, secret: &[u8], file: &[u8]) -> Secrets {
     [of_secret.concat(), secrets::of_key(&key), of_aead].concat()
 }
 
-/// A key of which no plain copy lies about.
+/// A masked key, so that no plain copy lies in memory.
 struct Masked(Vec<u8>);
 
 impl Masked {
@@ -292,7 +294,7 @@ impl Masked {
     }
 }
 
-/// Leaves the key below the end of the stack.
+/// Writes the key below the end of the stack.
 #[inline(never)]
 fn planted(key: &Masked) {
     let mut deep = [0; 4096];
@@ -314,7 +316,8 @@ fn sealed(mode: &impl Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
     }
 }
 
-/// Pieces of one message; of a mode of sectors each by itself, if it is long enough.
+/// Processes pieces of one message. In modes of sectors each piece starts anew and is used only if it is long
+/// enough.
 fn replaced(mode: Mode, bound: &Unauthenticated, pieces: &mut [Vec<u8>]) {
     let mut place = bound.start();
     for piece in pieces {
@@ -330,7 +333,7 @@ fn replaced(mode: Mode, bound: &Unauthenticated, pieces: &mut [Vec<u8>]) {
     }
 }
 
-/// Several records of each length, so that lanes beside each other have the key.
+/// Several records of each length, so that adjacent lanes use the key.
 fn records(own: &OwnKeys, key: &Key, pieces: &[Vec<u8>]) {
     let mut data: Vec<_> = pieces.iter().cycle().take(6 * pieces.len()).cloned().collect();
     let messages: Vec<_> = data.iter().map(|data| (key, &data[..])).collect();
@@ -437,14 +440,16 @@ fn by_file(secret: Secret<'_>, options: &Options, file: &[u8], alive: &dyn Fn())
     opened.read_to_end(&mut Vec::new()).unwrap();
     alive();
     drop(opened);
-    // Sealed, too: of these keys only what they are derived from is known.
+    // Sealing as well. Its payload keys are unknown here, so only the keys they are derived from can be
+    // checked.
     let header = Header::read(&mut &file[..]).unwrap();
     let mut sealing = Encryptor::new(Vec::new(), &header, secret, options).unwrap();
     sealing.write_all(&[7; 40_000]).unwrap();
     sealing.finish().unwrap();
 }
 
-/// A case's thread, and how far it has come: odd numbers wait to be raised by one.
+/// Called on the case's thread. Raises `phase` to an odd number and waits until the scanning thread raises it
+/// again.
 fn waits(phase: &AtomicU32) {
     let waiting = phase.fetch_add(1, Ordering::SeqCst) + 1;
     while phase.load(Ordering::SeqCst) == waiting {
@@ -458,8 +463,8 @@ fn await_odd(phase: &AtomicU32, number: u32) {
     }
 }
 
-/// Runs a case in this process and tells what was found: of each secret where it was left, and what could be found of the
-/// object while it was alive.
+/// Runs a case in this process and prints the findings: for each secret the place where it was left, and the
+/// secrets found while the object existed.
 fn scanned(case: &Case, key: &Masked, file: &[u8], needles: &[Needle]) {
     let mut scanner = Scanner::new(needles);
     let (phase, mark) = (AtomicU32::new(0), AtomicUsize::new(0));
@@ -492,7 +497,8 @@ fn scanned(case: &Case, key: &Masked, file: &[u8], needles: &[Needle]) {
     });
 }
 
-/// In a child: what it is to look for comes by its input, a case after another, so that it holds no more than it needs.
+/// Runs in the child. It reads its secrets from standard input, one case at a time, so that it holds no more
+/// than it needs.
 fn child(ciphers: &'static [Cipher], group: &str) {
     let (_, cases) = groups(ciphers).into_iter().find(|(name, _)| name == group).unwrap();
     signals::install();
@@ -513,7 +519,7 @@ fn digits(bytes: &[u8], mask: u8, text: &mut String) {
     bytes.iter().for_each(|byte| write!(text, "{:02x}", byte ^ mask).unwrap());
 }
 
-/// What a child is told of a case.
+/// The input that a child reads for a case.
 fn told(number: usize, case: &Case) -> String {
     let mut text = String::new();
     let key = case.key(number);
@@ -530,7 +536,7 @@ fn told(number: usize, case: &Case) -> String {
     text + "\n"
 }
 
-/// Runs a group's cases in a child, and gives what it says.
+/// Runs a group's cases in a child and returns its output.
 fn by_child(test: &str, group: &str, cases: &[Case]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--include-ignored"])
@@ -590,7 +596,7 @@ fn find_nothing(test: &str, ciphers: &'static [Cipher]) {
     }
     let planted = left.remove("Planted").unwrap_or_default();
     assert!(planted.iter().any(|found| found.starts_with("key below the stack")), "the scanner sees nothing");
-    // Keys of their own are held by nothing after a call.
+    // `OwnKeys` holds no keys after a call.
     unseen.retain(|line| !line.starts_with("Planted") && !line.contains("OwnKeys"));
     for (case, found) in &left {
         println!("{case}: {} secrets, such as {}", found.len(), found[0]);

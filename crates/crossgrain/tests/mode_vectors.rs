@@ -1,4 +1,4 @@
-//! Published answers of the modes, asked of the reference and of the engine under every ISA cap.
+//! Published answers of the modes, checked with the reference and with the engine under every ISA cap.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -104,7 +104,7 @@ fn sp_800_38a() {
     let plain = hex(PLAIN);
     for (mode, key, ciphertext) in CHAINED {
         let (key, ciphertext) = (key_of(&hex(key)), hex(ciphertext));
-        // A stream cipher's last block may be cut short.
+        // The last block of a stream mode may be partial.
         let lens = if mode == "cbc" { &[64][..] } else { &[64, 63, 49, 48, 1][..] };
         for (&len, direction) in lens.iter().flat_map(|len| Direction::ALL.map(|way| (len, way))) {
             let (from, to) = match direction {
@@ -174,7 +174,7 @@ fn sp_800_38b() {
     }
 }
 
-/// IEEE 1619-2007, appendix B, vectors 1 to 3 and 15 to 18 of XTS-AES-128: two keys, sector number, plain
+/// IEEE 1619-2007, appendix B, vectors 1 to 3 and 15 to 18 of XTS-AES-128: two keys, sector number, plaintext
 /// and ciphertext.
 const XTS: [(&str, &str, u128, &str, &str); 7] = [
     (
@@ -389,7 +389,7 @@ const GCM: [Sealed; 6] = [
     ],
 ];
 
-/// An authenticated mode by the reference.
+/// The reference of an authenticated mode.
 type ByReference = fn(&dyn BlockCipher, Direction, &[u8], &[u8], &mut [u8]) -> Block;
 
 fn sealed(answers: &[Sealed], by_reference: ByReference, engine: fn(&Key, &Options) -> Box<dyn Aead>) {

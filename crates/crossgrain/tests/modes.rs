@@ -1,4 +1,5 @@
-//! ECB and CTR as their users meet them: any pieces, any place, any number of threads, one result.
+//! The public interface of ECB and CTR: any split into pieces, any position and any number of threads give
+//! the same result.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -14,7 +15,7 @@ use proptest::prelude::{Just, Strategy, any};
 use proptest::sample::select;
 use proptest::{prop_oneof, proptest};
 
-/// Initial counters: plain ones, and those whose low 16, 32, 64 or all bits wrap at once or soon.
+/// Initial counters: ordinary ones, and ones whose low 16, 32, 64 or 128 bits wrap at once or soon.
 const FIRSTS: [u128; 10] = [
     0,
     0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
@@ -28,13 +29,13 @@ const FIRSTS: [u128; 10] = [
     u128::MAX - 500,
 ];
 
-/// Blocks that share all but the last four bytes of their counter.
+/// Number of blocks that share all but the last four bytes of their counter.
 const NONCE_BLOCKS: u128 = 1 << 32;
 
-/// Nonces, by their first block: all bytes above the last four differ somewhere.
+/// Nonces, by the number of their first block. They differ in all bytes above the last four.
 const NONCES: [u128; 8] = [1 << 32, 2 << 32, 1 << 40, 3 << 40, 1 << 64, 1 << 80, 1 << 88, 1 << 120];
 
-/// What byte `position` of the stream and those after it must be, by another implementation.
+/// The expected output for `data` at byte `position` of the stream, from a second implementation.
 fn stream_at(key: &Key, first: u128, position: u128, data: &[u8]) -> Vec<u8> {
     let skipped = (position % 16) as usize;
     let mut padded = vec![0; skipped];
@@ -47,8 +48,8 @@ fn ctr(key: &Key, first: u128, options: &Options) -> Ctr {
     Ctr::with_options(key, &first.to_be_bytes(), options).unwrap()
 }
 
-/// Every way to run CTR with every cipher that it can: free choice under every cap, and every variant that
-/// makes keystream by itself.
+/// All ways to run CTR with every cipher: the free choice under every cap, and every variant that makes
+/// keystream without other parts.
 fn counter_ways() -> Vec<(String, Options, Cipher)> {
     let free = CAPS.iter().map(|cap| (format!("cap {cap}"), capped(cap, 1), None));
     let by_itself = table()
@@ -70,7 +71,7 @@ fn counter_ways_of(cipher: Cipher) -> impl Iterator<Item = (String, Options)> {
     counter_ways().into_iter().filter(move |(.., can)| *can == cipher).map(|(way, options, _)| (way, options))
 }
 
-/// Runs work in a pool of three threads, as many as any law here asks for.
+/// Runs work in a pool of three threads, the largest number that these tests request.
 fn with_three_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work)
 }
@@ -139,8 +140,8 @@ proptest! {
         }
     }
 
-    /// One stream, thrown about between nonces, near their ends and far from them, in calls short and
-    /// long: nothing that a kernel keeps from call to call may be used out of its place.
+    /// Short and long calls on one stream that jump between nonces, near their ends and far from them. State
+    /// that a kernel caches between calls must not be used outside its range.
     #[test]
     fn nonces_may_come_and_go(
         (way, options, cipher) in select(counter_ways()),
@@ -150,7 +151,7 @@ proptest! {
         let key = key(cipher, 5);
         let stream = ctr(&key, first, &options);
         for Jump { block, within, len } in jumps {
-            // Counted from the beginning of the first counter's nonce.
+            // The position is relative to the beginning of the first counter's nonce.
             let position = block.wrapping_sub(first % NONCE_BLOCKS).wrapping_mul(16).wrapping_add(within);
             let input = painted(len, 6);
             let mut data = input.clone();
@@ -160,10 +161,10 @@ proptest! {
     }
 }
 
-/// A call on a stream.
+/// One call on a stream.
 #[derive(Clone, Debug)]
 struct Jump {
-    /// The block it begins in, and the byte in that block.
+    /// The block where it begins, and the byte in that block.
     block: u128,
     within: u128,
     len: usize,
@@ -171,7 +172,7 @@ struct Jump {
 
 fn jump() -> impl Strategy<Value = Jump> {
     let nonce = select(&NONCES[..]);
-    // Places where 8, 16 or 32 bits of the counter wrap, and any others.
+    // Places where 8, 16 or 32 bits of the counter wrap, and arbitrary places.
     let place = prop_oneof![Just(0), Just(1 << 8), Just(1 << 16), Just(5 << 16), 0..NONCE_BLOCKS];
     let back = prop_oneof![Just(0), 0..40_u128, 0..2000_u128];
     let within = prop_oneof![Just(0), 0..16_u128];
@@ -187,7 +188,7 @@ fn jump() -> impl Strategy<Value = Jump> {
 fn many_short_calls_then_long_ones_then_another_nonce_and_back() {
     let key = key(Cipher::Aes128, 7);
     for (way, options) in counter_ways_of(key.cipher()) {
-        // A nonce ends 3000 blocks from the beginning of the stream, and of every place 2³² blocks apart.
+        // A nonce ends 3000 blocks after the beginning of the stream, and every 2³² blocks from there.
         let first = (9_u128 << 40) - 3000;
         let stream = ctr(&key, first, &options);
         let check = |block: u128, len: usize| {
@@ -210,7 +211,8 @@ fn many_short_calls_then_long_ones_then_another_nonce_and_back() {
     }
 }
 
-/// A run of less than a tile ends shortly before a nonce does; the next begins at the same place of a group far before, and is longer.
+/// A run shorter than a tile ends shortly before a nonce does. The next run is longer and begins far earlier,
+/// at the same offset in its group.
 #[test]
 fn what_a_short_run_leaves_is_right_for_longer_ones() {
     let key = key(Cipher::Aes128, 12);
@@ -292,7 +294,8 @@ fn ecb_is_the_same_in_place_and_apart_by_any_number_of_threads() {
     });
 }
 
-/// So much goes past the caches, line by line, on some CPUs: wherever it begins, and with what each block needs of the one before.
+/// Long enough for streaming stores on some CPUs, at any alignment. The modes include ones in which a block
+/// depends on the one before.
 #[test]
 fn hundreds_of_megabytes_are_the_same_wherever_their_lines_begin() {
     const LEN_BYTES: usize = (64 << 20) + 16 * 37;

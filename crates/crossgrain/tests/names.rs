@@ -1,5 +1,5 @@
-//! The table of variants and those who choose from it: names say what stands behind them, nothing leaks
-//! unasked, whatever cannot be had is refused in one clear line, and no secret is printed.
+//! The table of variants and the planner's choices from it. A name describes its variant. Variants that leak
+//! are used only on request. An impossible request is refused with one clear line, and no secret is printed.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -21,7 +21,7 @@ use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, Use};
 use crossgrain::{Cipher, Direction, Error, Features};
 
-/// Every job: a cipher, a direction, a source.
+/// Every job: a cipher, a direction and a source.
 fn all_jobs() -> Vec<Job> {
     use Direction::{Decrypt, Encrypt};
     let mut kinds = vec![(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)];
@@ -32,12 +32,12 @@ fn all_jobs() -> Vec<Job> {
     kinds.iter().flat_map(|kind| Cipher::ALL.map(of(kind))).collect()
 }
 
-/// The jobs that a variant has a place in, of any cipher.
+/// The jobs of any cipher that a variant can take part in.
 fn jobs_of(variant: &Variant) -> Vec<Job> {
     Cipher::ALL.into_iter().flat_map(|cipher| jobs(variant, cipher)).collect()
 }
 
-/// What a cap leaves of this CPU.
+/// The features of this CPU that a cap leaves.
 fn features(cap: &str) -> Features {
     cap.parse::<Features>().unwrap() & Features::of_cpu()
 }
@@ -47,7 +47,7 @@ fn limits(features: Features, policy: Policy, forced: &[&str]) -> Limits {
     Limits { features, policy, forced, secret_counter: false }
 }
 
-/// Variants that leak, with a job each.
+/// Variants that leak, each with one job.
 fn leaking() -> impl Iterator<Item = (&'static Variant, Job)> {
     let leaking = table().iter().filter(|variant| variant.leaks != Leaks::Nothing);
     leaking.map(|variant| (variant, jobs_of(variant)[0]))
@@ -71,7 +71,7 @@ fn names_are_words_of_lower_case_digits_and_dashes() {
     }
 }
 
-/// What a search by decryption ends in.
+/// The name suffix of a search by decryption.
 const fn back(direction: Direction) -> &'static str {
     match direction {
         Direction::Encrypt => "",
@@ -202,8 +202,8 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
     }
 }
 
-/// Fails unless a plan computes its job: the whole cipher in one, or all its steps in order between a way
-/// in and a way out, each in the representation that the data has by then.
+/// Fails unless a plan computes its job: the whole cipher in one stage, or a load, all steps in order and a
+/// store. Each stage must be in the representation that the data has at that point.
 fn check_plan(plan: &Plan, job: Job) {
     let every_step = steps(job.cipher, job.direction);
     let (mut shape, mut taken) = (None, Vec::new());
@@ -255,7 +255,8 @@ fn check_plan(plan: &Plan, job: Job) {
     assert_eq!(taken, every_step, "{job:?}: {plan}");
 }
 
-/// The same of a search: a kernel for its use and in its direction, or all steps in order and in one direction.
+/// The same for a search: a kernel for its table reuse and direction, or all steps in order and in one
+/// direction.
 fn check_search(plan: &Plan, job: Job) {
     let Birth::Keys { usage, known_bits } = job.birth else { panic!("{job:?}: {plan}") };
     let (mut directions, mut taken) = (Vec::new(), Vec::new());
@@ -311,11 +312,13 @@ fn the_default_policy_is_constant_time() {
     assert!(Policy::ConstantTime.admits(Leaks::Nothing));
 }
 
-/// One variant or two of any kind, forced into any job: either a sound plan that uses them, or a refusal.
+/// One or two variants of any kind, forced into any job, give either a sound plan that uses them or a
+/// refusal.
 #[test]
 fn forced_variants_are_used_or_refused() {
     let features = Features::of_cpu();
-    // Of searches the one that takes most: every pair of names is tried, and more of them tell nothing else.
+    // Only the search that admits the most variants. Every pair of names is tried, and further searches would
+    // add nothing.
     let widest = Birth::Keys { usage: Use::Often, known_bits: 128 };
     let tried = |job: &Job| {
         job.cipher == Cipher::Aes128
@@ -325,7 +328,8 @@ fn forced_variants_are_used_or_refused() {
         let (takes, others): (Vec<_>, Vec<_>) = table().iter().partition(|variant| job.takes(variant));
         let [takes, others] =
             [takes, others].map(|found| found.iter().map(|variant| &*variant.name).collect::<Vec<_>>());
-        // What has no place in the job is refused by that: alone, and before and after one that has a place.
+        // A variant without a place in the job is named in the refusal: on its own, and before and after one
+        // that has a place.
         let refused =
             others.iter().zip(takes.iter().cycle()).flat_map(|(&one, &two)| [[one, two], [two, one]]);
         let pairs = takes.iter().flat_map(|&one| takes.iter().map(move |&two| [one, two]));
@@ -513,8 +517,8 @@ fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
     law::<crossgrain::internal::word::Vaes512>();
 }
 
-/// The environment is the process's: every cap is tried in a process of its own, which runs this very
-/// test and finds itself marked.
+/// The environment belongs to the process. Each cap is therefore tried in a child process, which runs this
+/// same test and finds the mark set.
 #[test]
 fn the_environment_caps_what_is_not_capped_otherwise() {
     const MARK: &str = "CROSSGRAIN_TEST_CHILD";
@@ -543,7 +547,7 @@ fn the_environment_caps_what_is_not_capped_otherwise() {
     let names = |plans: &[Plan]| plans.iter().map(Plan::to_string).collect::<Vec<_>>();
     let want = Ecb::with_options(&key, Direction::Encrypt, &by_options).unwrap();
     assert_eq!(names(by_environment.unwrap().plans()), names(want.plans()));
-    // What the caller asks for goes before what the environment allows.
+    // Options override the environment.
     let portable = Ecb::with_options(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
     assert!(names(portable.plans()).iter().all(|name| name.contains("portable")));
 }
@@ -559,7 +563,7 @@ fn a_plan_is_printed_as_the_names_of_its_stages() {
     }
 }
 
-/// Everything that holds a secret prints alike whatever the secret is.
+/// Debug output of any type that holds a secret does not depend on the secret.
 #[test]
 fn no_secret_is_printed() {
     fn shown(seed: u64) -> Vec<String> {

@@ -1,6 +1,8 @@
-//! Numbers in lanes are those of the language: integers of 64 bits, and `f32` and `f64`, on every register, by integers alone, and traced.
+//! Numbers in lanes agree with Rust's: 64-bit integers, `f32` and `f64`, on every register, by integer
+//! instructions only, and traced.
 //!
-//! A NaN is a NaN, whatever its bits. All else is compared bit by bit: signs of zeros, infinities and subnormal numbers too.
+//! All NaNs count as equal. All other results are compared bit by bit, including signs of zeros, infinities
+//! and subnormal numbers.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::ops::{BitXor, Not};
@@ -21,7 +23,7 @@ const ALL: [Arithmetic; 6] = [
     Arithmetic::Equal,
 ];
 
-/// Random numbers that are the same each time (SplitMix64).
+/// Random numbers, the same in each run (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -32,7 +34,7 @@ impl Random {
         x ^ x >> 31
     }
 
-    /// A number of all lengths and of runs of equal bits, as well as of bits that are random.
+    /// A number of any bit length: random bits, or runs of equal bits.
     fn number(&mut self) -> u64 {
         let (x, kind) = (self.next(), self.next());
         match kind % 4 {
@@ -43,7 +45,7 @@ impl Random {
         }
     }
 
-    /// Bits of an `f64` of all kinds: any, and near to one whose exponent is at hand.
+    /// Bits of any `f64`, or of one with an exponent close to that of `near`.
     fn double(&mut self, near: u64) -> u64 {
         let (x, kind) = (self.number(), self.next());
         match kind % 3 {
@@ -66,7 +68,8 @@ impl Random {
     }
 }
 
-/// Zeros, the least and the greatest of the subnormal and the normal, neighbours of 1, halves, infinities, and none.
+/// Zeros, the smallest and largest subnormal and normal numbers, neighbours of 1, halves, infinities and
+/// NaNs.
 const DOUBLES: [u64; 20] = [
     0,
     1 << 63,
@@ -140,7 +143,7 @@ fn number([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Bits in which every NaN is the same, unless they are a mask.
+/// The bits of a result with one representation for every NaN. Masks stay unchanged.
 fn double_bits(operation: Arithmetic, bits: u64) -> u64 {
     let is_mask = matches!(operation, Arithmetic::Less | Arithmetic::Equal);
     if !is_mask && f64::from_bits(bits).is_nan() { f64::NAN.to_bits() } else { bits }
@@ -151,7 +154,7 @@ fn single_bits(operation: Arithmetic, bits: u32) -> u32 {
     if !is_mask && f32::from_bits(bits).is_nan() { f32::NAN.to_bits() } else { bits }
 }
 
-/// What the language makes of two.
+/// Rust's result of an operation on two numbers.
 fn double(operation: Arithmetic, [a, b]: [u64; 2]) -> u64 {
     let ([x, y], mask) = ([a, b].map(f64::from_bits), |is_so| if is_so { u64::MAX } else { 0 });
     match operation {
@@ -198,7 +201,7 @@ fn numbers_by_integers_are_those_of_the_language() {
     }
 }
 
-/// All that is computed of two numbers of 64 bits, the low and high words of each lane.
+/// All operations on two 64-bit numbers, as the low and high words of each lane.
 fn results<W: Lanes>(a: [W; 2], b: [W; 2]) -> Vec<[W; 2]> {
     let (x, y) = (U64::new(a), U64::new(b));
     let mask = |mask: W| [mask; 2];
@@ -226,7 +229,7 @@ fn results<W: Lanes>(a: [W; 2], b: [W; 2]) -> Vec<[W; 2]> {
     results
 }
 
-/// The same in the language.
+/// The same results computed by Rust.
 fn wanted(a: u64, b: u64) -> Vec<[u32; 2]> {
     let mask = |is_so: bool| if is_so { u64::MAX } else { 0 };
     let ([a0, a1], [b0, b1]) = (words(a), words(b));
@@ -261,7 +264,7 @@ fn wanted(a: u64, b: u64) -> Vec<[u32; 2]> {
     results
 }
 
-/// Results with every NaN the same.
+/// Results with one representation for every NaN.
 fn compared(mut results: Vec<[u32; 2]>) -> Vec<[u32; 2]> {
     for (result, operation) in results.iter_mut().zip(ALL) {
         *result = words(double_bits(operation, number(*result)));
@@ -272,7 +275,7 @@ fn compared(mut results: Vec<[u32; 2]>) -> Vec<[u32; 2]> {
     results
 }
 
-/// The results of as many pairs as there are lanes.
+/// The results of one pair per lane.
 struct InLanes<'a, W: Lane32> {
     isa: W::Isa,
     pairs: &'a [[u64; 2]],
@@ -299,7 +302,7 @@ impl<W: Lane32> Kernel for InLanes<'_, W> {
     }
 }
 
-/// Numbers of both kinds.
+/// Pairs of numbers of both kinds.
 fn all_pairs() -> Vec<[u64; 2]> {
     let mut random = Random(3);
     let singles = small_pairs().into_iter().step_by(9);

@@ -1,5 +1,5 @@
-//! Records under a key each: what comes of them is what each mode makes of one record after another, whatever their lengths, and under
-//! every cap.
+//! Records with a key each. The result equals that of the mode applied to one record after another, for all
+//! lengths and under every cap.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -15,7 +15,7 @@ struct Plain {
     data: Vec<u8>,
 }
 
-/// Lengths of records: none, one, more than there are lanes; alike and mixed.
+/// Lengths of records: no record, one, more than the lanes; equal and mixed.
 fn lengths() -> Vec<Vec<usize>> {
     let mixed = |count: usize, most: usize| (0..count).map(|i| i * 7919 % (most + 1)).collect();
     vec![
@@ -34,7 +34,7 @@ fn lengths() -> Vec<Vec<usize>> {
     ]
 }
 
-/// Records of these lengths, of which every fourth counter's low half wraps within.
+/// Records with these lengths. In every fourth record the low half of the counter wraps.
 fn plain(cipher: Cipher, lens: &[usize], whole_blocks: bool) -> Vec<Plain> {
     let record = |(number, &len_bytes): (usize, &usize)| {
         let seed = 31 * number as u64;
@@ -53,7 +53,7 @@ fn plain(cipher: Cipher, lens: &[usize], whole_blocks: bool) -> Vec<Plain> {
     lens.iter().enumerate().map(record).collect()
 }
 
-/// What modes make of records.
+/// The results of the modes on the records.
 #[derive(Debug, PartialEq)]
 struct Results {
     ctr: Vec<Vec<u8>>,
@@ -62,7 +62,7 @@ struct Results {
     tags: Vec<Tag>,
 }
 
-/// Records of which modes take any length, and those of whole blocks.
+/// Records of any length, and records of whole blocks, for the modes that need those.
 struct Inputs {
     any: Vec<Plain>,
     whole: Vec<Plain>,
@@ -73,7 +73,7 @@ impl Inputs {
         Self { any: plain(cipher, lens, false), whole: plain(cipher, lens, true) }
     }
 
-    /// By the modes' own types, one after another.
+    /// Results of the modes' own types, one record after another.
     fn one_by_one(&self) -> Results {
         let ctr = |record: &Plain| {
             let mut data = record.data.clone();
@@ -109,7 +109,7 @@ impl Inputs {
     }
 }
 
-/// Every other record in place, the rest from one place to another.
+/// Processes every other record in place and the rest from one buffer to another.
 fn run(records: &[Plain], work: impl Fn(&mut [Record<'_>]) -> Result<(), Error>) -> Vec<Vec<u8>> {
     let mut outputs: Vec<_> = records.iter().map(|record| record.data.clone()).collect();
     let mut given = Vec::new();
@@ -124,7 +124,7 @@ fn run(records: &[Plain], work: impl Fn(&mut [Record<'_>]) -> Result<(), Error>)
     outputs
 }
 
-/// Ciphers that have kernels with a key a lane, and the others, which are run key after key.
+/// Whether a cipher has kernels with one key per lane. Other ciphers are run one key after another.
 fn has_kernel(cipher: Cipher) -> bool {
     matches!(
         cipher,

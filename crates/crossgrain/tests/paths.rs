@@ -1,4 +1,4 @@
-//! Any path gives the same bytes: with random costs, the cheapest path is a random one.
+//! Any path gives the same bytes. Random costs make a random path the cheapest.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -12,7 +12,8 @@ use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Birth, Costs};
 use crossgrain::{Cipher, Direction};
 
-/// Costs from a seed: most edges dear, single steps cheap, so that paths wander between representations.
+/// Costs from a seed. Most edges are expensive and single steps are cheap, so that paths change
+/// representation often.
 fn random_costs(seed: u64) -> Costs {
     let numbers = painted(table().len() * 2, seed);
     let cost = |i: usize| {

@@ -1,9 +1,9 @@
-//! The published case, and costs that come as a file.
+//! The published example of mixed word-parallel and bit-serial AES, and costs read from a file.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::plan::compose::{Answer, CostFile, Error, Path};
 
-/// Beginnings of paths that an oracle may look at.
+/// The most path prefixes that the exhaustive oracle may visit.
 const LIMIT: usize = 1_000_000;
 
 /// Published costs of the parts of an AES round, word-parallel and bit-serial.
@@ -49,7 +49,8 @@ fn the_published_round() {
     let every = flow.at(0).every(LIMIT).unwrap();
     assert_eq!(every.len(), 1 << 4, "each part in either representation");
     assert_eq!(report.runners_up, every[1..4]);
-    // Who does not look ahead converts for MixColumns, and then stays where AddRoundKey is dear.
+    // The greedy path converts for MixColumns, and then stays in the representation where AddRoundKey is
+    // expensive.
     assert_eq!(report.greedy.total_ns, 59890.0);
 }
 
@@ -68,14 +69,14 @@ fn the_published_round_as_json() {
     assert!((7.3..=7.4).contains(&gain), "{gain}");
 }
 
-/// The least total by trying every path, from one representation to another.
+/// The least total over all paths from one representation to another, by enumeration.
 fn tried(start: &str, end: &str, rounds: usize) -> f64 {
     let flow = published(&[start], &[end], rounds).flow().unwrap();
     flow.at(0).every(LIMIT).unwrap()[0].total_ns
 }
 
-/// Ten rounds have more paths than can be tried, and one round has few: what is best between each two
-/// representations for one round, or for three, is combined to what is best for ten.
+/// Ten rounds have too many paths to enumerate; one round has few. So the best totals of one and three rounds
+/// between each two representations are combined into the best for ten.
 #[test]
 fn ten_published_rounds_with_ends_in_either_representation() {
     const REPRS: [&str; 2] = ["word", "bit"];

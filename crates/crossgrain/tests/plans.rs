@@ -1,5 +1,5 @@
-//! Plans as data: what is written is read back and does the job; what does not compute its job is refused
-//! whatever the file says. And efforts: the fastest path is taken, by whatever clock is given.
+//! Plans as data: a written plan is read back and does the job, and a plan that does not compute its job is
+//! refused, whatever the file says. Efforts: the fastest path by the given clock is chosen.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -27,7 +27,7 @@ fn estimated(job: Job, cap: &str) -> Plans {
     Plans::new(job, choose(job, &limits(cap), &Costs::estimates(job.cipher)).unwrap()).unwrap()
 }
 
-/// Everything a plan says.
+/// The names, rounds and costs of all plans.
 fn said(plans: &Plans) -> Vec<(String, Vec<usize>, Cost)> {
     let rounds = |plan: &Plan| plan.stages.iter().map(|stage| stage.round).collect();
     plans.as_slice().iter().map(|plan| (plan.to_string(), rounds(plan), plan.cost)).collect()
@@ -52,7 +52,7 @@ fn plans_are_read_as_they_were_written_and_do_their_job() {
     }
 }
 
-/// A plan of single steps, so that there is something to take out and to exchange.
+/// A plan of single steps, so that stages can be removed and replaced.
 fn steps() -> Plans {
     let costs = table().iter().map(|variant| {
         let whole = variant.name.starts_with("aes-") || variant.leaks != Leaks::Nothing;
@@ -155,8 +155,8 @@ fn a_plan_beyond_the_limits_is_refused() {
     assert!(Ctr::with_options(&key, &[0; 16], &options).is_ok());
 }
 
-/// On this clock the contender of one number is twice as fast as any other. Every sample is long enough, so
-/// contenders take turns from the first reading on, with two readings each.
+/// A clock on which one contender is twice as fast as all others. Every sample is long enough, so contenders
+/// take turns from the first reading on, with two readings each.
 fn clock_for(fast: usize, contenders: usize) -> impl Fn() -> u64 {
     let (readings, now) = (Cell::new(0), Cell::new(0_u64));
     move || {
@@ -174,7 +174,8 @@ fn the_fastest_contender_comes_first_whatever_was_predicted() {
     let limits = limits("avx2-aes");
     let ranked =
         |fast, contenders| contend(CTR, &limits, &costs, field, &clock_for(fast, contenders)).unwrap();
-    // All alike: the order is that of the predictions, and the pure and mixed forms stand behind the best.
+    // If all are equally fast, the predictions decide the order. The best pure and mixed forms come after the
+    // best paths.
     let predicted = ranked(usize::MAX, 1);
     assert!(predicted.len() > 6);
     assert!(predicted[..6].is_sorted_by(|a, b| a.path.total_ns <= b.path.total_ns));
@@ -211,7 +212,8 @@ fn every_effort_gives_plans_that_do_the_job() {
     assert!(Policy::ALL.into_iter().all(|policy| policy.name().parse() == Ok(policy)));
 }
 
-/// Costs that know every other row only: the others are as far from their estimates as the known ones are.
+/// Costs for every other row only. The rest are filled from estimates, scaled by the ratio of the known costs
+/// to their estimates.
 #[test]
 fn unknown_costs_are_filled_from_scaled_estimates() {
     let estimates = Costs::estimates(Cipher::Aes192);

@@ -1,7 +1,8 @@
-//! The contracts of registers: each method of the traits in `word` gives what its documentation says, on every register of this
-//! machine, for all inputs that the contract covers.
+//! The contracts of registers. Each method of the traits in `word` does what its documentation says, on every
+//! register type of this machine, for all inputs that the contract covers.
 //!
-//! Each law computes the same from arrays of bytes. It leaves out inputs for which the contract allows several results.
+//! Each law computes the same result from arrays of bytes. It skips inputs for which the contract allows
+//! several results.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -23,7 +24,7 @@ macro_rules! on_each {
     };
 }
 
-/// Runs a law with the register's instructions, where the CPU has them.
+/// Runs a law with the register's instructions enabled, if the CPU has them.
 fn run<W: Register>(law: fn(W::Isa), name: &str) {
     match W::Isa::detect(Features::of_cpu()) {
         Some(isa) => isa.enter(Law::<W> { isa, law }),
@@ -62,7 +63,7 @@ fn stored<W: Register>(word: W) -> Vec<u8> {
     bytes
 }
 
-/// A function of two blocks, on each 128-bit lane.
+/// Applies a function of two blocks to each 128-bit lane.
 fn by_lanes(a: &[u8], b: &[u8], of: impl Fn(&Block, &Block) -> Block) -> Vec<u8> {
     let lanes = a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0);
     lanes.flat_map(|(a, b)| of(a, b)).collect()
@@ -71,7 +72,7 @@ fn by_lanes(a: &[u8], b: &[u8], of: impl Fn(&Block, &Block) -> Block) -> Vec<u8>
 fn shuffle_bytes<W: ByteLanes>(isa: W::Isa) {
     let data = bytes_for::<W>(1);
     for shift in 0..=255_u8 {
-        // Indices 16 to 127 are left to the machine.
+        // The result for indices 16 to 127 is machine-dependent.
         let indices: Vec<u8> = (0..W::BYTES).map(|i| (i as u8).wrapping_add(shift) & 0x8f).collect();
         let want = by_lanes(&data, &indices, |lane, indices| {
             indices.map(|index| if index < 16 { lane[usize::from(index)] } else { 0 })
@@ -182,7 +183,7 @@ fn shifts<W: Register>(isa: W::Isa) {
     exchanges::<W, 5>(isa);
 }
 
-/// `Shift::exchange` moves each bit as its documentation says.
+/// `Shift::exchange` moves each bit as documented.
 fn exchanges<W: Register, const BIT: u32>(isa: W::Isa) {
     let (a, b) = (bytes_for::<W>(23), bytes_for::<W>(24));
     let clear = crossgrain::internal::word::clear_positions(BIT);
@@ -270,7 +271,7 @@ fn blocks_in_lanes<W: AesLanes>(isa: W::Isa) {
     assert_eq!(stored(x.add_low_u64(loaded(isa, &low))), want);
 }
 
-/// `matrix` times a byte, as the documentation of [`GaloisBytes::affine`] has it.
+/// `matrix` times a byte, as the documentation of [`GaloisBytes::affine`] defines it.
 fn times(matrix: u64, byte: u8) -> u8 {
     (0..8).fold(0, |sum, i| {
         let row = matrix.to_le_bytes()[7 - i];

@@ -1,5 +1,5 @@
-//! The registry of modes: what an entry says is what the mode does, and a mode made by its entry gives the reference's bytes,
-//! whole and in pieces.
+//! The registry of modes. A mode behaves as its entry says, and a mode made from its entry gives the
+//! reference's bytes, whole and in pieces.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -41,7 +41,7 @@ fn by_reference(mode: Mode, direction: Direction, cipher: Cipher, data: &[u8]) -
     data
 }
 
-/// A length near this one that the mode takes.
+/// A nearby length that the mode accepts.
 fn fitting(mode: Mode, len_bytes: usize) -> usize {
     match mode.entry().lengths {
         Lengths::Any => len_bytes,
@@ -147,7 +147,8 @@ fn tags_are_the_references_and_of_the_lengths_listed() {
     }
 }
 
-/// What of a nonce's program is made late is made once, whichever thread comes first.
+/// Threads that share a mode may use nonces of any length. State that the mode creates late for them is
+/// created once, whichever thread comes first.
 #[test]
 fn threads_that_share_a_mode_may_bring_any_nonce() {
     for mode in authenticated() {
@@ -198,7 +199,7 @@ fn what_a_mode_does_not_take_is_refused() {
     }
 }
 
-/// Lengths count from the beginning of the message, not of the piece.
+/// Length rules apply to the position in the message, not in the piece.
 #[test]
 fn pieces_that_end_where_they_may_not_are_refused() {
     for (mode, direction) in unauthenticated() {

@@ -1,5 +1,5 @@
-//! Rijndael with blocks of 192 and 256 bits: published answers judge the reference, the reference judges every
-//! variant, and modes give what their definitions give.
+//! Rijndael with 192-bit and 256-bit blocks. The reference must give the published answers, every variant
+//! must agree with the reference, and modes must follow their definitions.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -14,7 +14,7 @@ use crossgrain::{Direction, Error, Features};
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use proptest::sample::select;
 
-/// A block and what it enciphers to.
+/// A key, a plaintext block and its ciphertext.
 struct Answer {
     key: Vec<u8>,
     plain: Vec<u8>,
@@ -33,13 +33,13 @@ fn published() -> Vec<Answer> {
     answers
 }
 
-/// The cipher with blocks and keys of these lengths.
+/// The cipher with these block and key lengths.
 fn cipher(block_bytes: usize, key_bytes: usize) -> Rijndael {
     let fits = |cipher: &Rijndael| cipher.block_bytes() == block_bytes && cipher.key_bytes() == key_bytes;
     Rijndael::ALL.into_iter().find(fits).unwrap()
 }
 
-/// The variants that this CPU has, with the direction and the size of block that their names tell.
+/// The variants that this CPU can run, with the direction and block size from their names.
 fn available() -> Vec<(Variant, Direction, usize)> {
     let here = |variant: &Variant| {
         let is_here = Features::of_cpu().contains(variant.needs);
@@ -56,7 +56,7 @@ fn available() -> Vec<(Variant, Direction, usize)> {
     variants().into_iter().filter(here).map(told).collect()
 }
 
-/// ECB by one variant.
+/// ECB with one forced variant.
 fn forced(variant: &Variant, direction: Direction, cipher: Rijndael, key: &[u8], data: &mut [u8]) {
     let options = Options { variants: vec![variant.name.clone()], threads: 1, ..Options::default() };
     let stream =
@@ -69,7 +69,7 @@ fn zeros(cipher: Rijndael) -> State {
     State::new(cipher, &vec![0; cipher.block_bytes()]).unwrap()
 }
 
-/// A mode as SP 800-38A defines it, block by block over the reference.
+/// A mode after SP 800-38A, block by block with the reference.
 fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &[u8], data: &mut [u8]) {
     let by = rijndael(cipher.block_bytes(), key);
     let encrypts = direction == Direction::Encrypt;
@@ -169,7 +169,7 @@ fn every_variant_agrees_with_the_reference_at_every_number_of_blocks() {
     }
 }
 
-/// The modes that are defined for these blocks.
+/// The modes that are defined for these block sizes.
 fn wide_modes() -> Vec<Mode> {
     Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).collect()
 }
@@ -191,7 +191,7 @@ proptest! {
         prop_assert_eq!(block, plain);
     }
 
-    /// In one piece or in two, under every cap.
+    /// In one piece or several, under every cap.
     #[test]
     fn modes_give_what_their_definitions_give(
         cipher in select(&Rijndael::ALL[..]),
@@ -212,7 +212,7 @@ proptest! {
         let mut want = data.clone();
         defined(mode, direction, cipher, &key, &iv, &mut want);
         let mut state = State::new(cipher, &iv).unwrap();
-        // Wherever a message may end, a piece may.
+        // A piece may end wherever a message may end.
         let unit = if takes_any { 1 } else { block_bytes };
         let (first, rest) = data.split_at_mut((cut * unit).min(len_bytes));
         let (first, second) = first.split_at_mut(first.len() / (2 * unit) * unit);

@@ -1,4 +1,4 @@
-//! The standard traits: our types give what other implementations give, alone and under mode crates.
+//! RustCrypto's traits: our types agree with other implementations, used directly and under mode crates.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -29,7 +29,7 @@ type CtrCrate<C> = StreamCipherCoreWrapper<CtrCore<C, Ctr128BE>>;
 
 const IV: Block = *b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x80";
 
-/// Numbers of blocks below, at and above both sizes of batch.
+/// Block counts below, at and above both batch sizes.
 const COUNTS: [usize; 13] = [0, 1, 2, 4, 7, 8, 33, 63, 64, 65, 130, 512, 1029];
 
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> {}
@@ -43,14 +43,14 @@ fn bytes(blocks: &[BlockArray]) -> Vec<Block> {
     blocks.iter().map(|block| block.0).collect()
 }
 
-/// Work done on a copy.
+/// Runs work on a copy and gives the copy.
 fn done<T: Clone, O>(input: &T, work: impl FnOnce(&mut T) -> O) -> T {
     let mut copy = input.clone();
     work(&mut copy);
     copy
 }
 
-/// Every way to call our cipher, against the other.
+/// Every call of our cipher, compared with the other implementation.
 fn check_blocks<K: Kind>(ours: &BlockCipher<K>, other: &impl Other, what: &str) {
     for input in COUNTS.map(|count| blocks(count, 1)) {
         let what = format!("{what}, {} blocks", input.len());
@@ -74,7 +74,7 @@ fn check_blocks<K: Kind>(ours: &BlockCipher<K>, other: &impl Other, what: &str) 
     }
 }
 
-/// Mode crates over our cipher, against the same over the other.
+/// Mode crates over our cipher, compared with the same over the other implementation.
 fn check_modes<K: Kind>(ours: &BlockCipher<K>, other: &impl Other, what: &str) {
     let iv = &IV.into();
     for input in COUNTS.map(|count| blocks(count, 3)) {
@@ -150,7 +150,7 @@ fn types_are_what_their_names_say() {
     check::<Serpent256, serpent::Serpent>("Serpent256");
 }
 
-/// The name that a type has for mode crates.
+/// The name that a type reports to mode crates.
 struct Name<T>(std::marker::PhantomData<T>);
 
 impl<T: AlgorithmName> std::fmt::Display for Name<T> {
@@ -252,7 +252,7 @@ fn a_stream_ends_where_positions_do() {
     assert_eq!(ours.current_pos::<u128>(), u128::MAX - 15);
 }
 
-/// Every position that can be sought can be asked for, and a seek that is refused leaves the stream where it was.
+/// Positions up to the end can be sought and read back. A refused seek leaves the stream where it was.
 #[test]
 fn a_seek_beyond_the_end_changes_nothing() {
     let mut ours = Aes128Ctr::new(&[1; 16].into(), &IV.into());
@@ -275,8 +275,8 @@ fn a_seek_beyond_the_end_changes_nothing() {
     }
 }
 
-/// Ours, another implementation, and the other's mode over our block cipher: all seal alike, open what any of
-/// them sealed, and refuse whatever was changed.
+/// Our type, another implementation, and that crate's mode over our block cipher. All give the same sealed
+/// message, open each other's, and refuse altered ones.
 #[test]
 fn authenticated_types_agree_with_mode_crates_over_ours_and_over_other_ciphers() {
     fn check<Ours, Composed, Other>(name: &str)
@@ -308,7 +308,8 @@ fn authenticated_types_agree_with_mode_crates_over_ours_and_over_other_ciphers()
                 assert!(ours.decrypt(&nonce, Payload { msg: &forged, aad }).is_err(), "{what}, byte {at}");
                 let (mut data, tag) = (forged[..msg_bytes].to_vec(), forged[msg_bytes..].try_into().unwrap());
                 assert!(ours.decrypt_inout_detached(&nonce, aad, (&mut data[..]).into(), &tag).is_err());
-                // GCM decrypts while the tag is computed, and wipes what it must not give away.
+                // GCM decrypts while it computes the tag, and overwrites the output with zeros if the tag is
+                // wrong.
                 let left =
                     if name.contains("Gcm") { vec![0; msg_bytes] } else { forged[..msg_bytes].to_vec() };
                 assert!(data == left, "{what}: byte {at}");

@@ -1,4 +1,4 @@
-//! S-boxes whose structure is found from their table.
+//! S-boxes whose structure is recovered from their table.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::internal::cipher::sbox::AES;
@@ -16,13 +16,13 @@ fn inverse(of: &Table) -> Table {
     table(|y| of.iter().position(|&entry| entry == y).unwrap() as u8)
 }
 
-/// A matrix from its rows, each written as the specifications write it.
+/// The product of a byte and a matrix, given by its rows as the specifications write them.
 fn rows(rows: [u8; 8], first_bit: impl Fn(usize) -> usize, x: u8) -> u8 {
     let row = |row: u8| (0..8).filter(|&at| row << at & 0x80 != 0 && x >> first_bit(at) & 1 == 1).count() & 1;
     (0..8).map(|at| (row(rows[at]) as u8) << first_bit(at)).sum()
 }
 
-/// An inverse in the field of this polynomial, by trying all.
+/// The inverse modulo this polynomial, by trying all bytes.
 fn inverse_modulo(polynomial: u16, x: u8) -> u8 {
     let times = |y: u8| {
         (0..8).rev().fold(0_u16, |sum, bit| {
@@ -39,13 +39,13 @@ fn aes() -> Table {
     table(|x| affine(inverse_modulo(0x11b, x)))
 }
 
-/// GB/T 32907-2016: x⁸+x⁷+x⁶+x⁵+x⁴+x²+x+1, and a circulant matrix before and after.
+/// GB/T 32907-2016: polynomial x⁸+x⁷+x⁶+x⁵+x⁴+x²+x+1, and a circulant matrix before and after inversion.
 fn sm4() -> Table {
     let affine = |x| rows(std::array::from_fn(|at| 0xd3_u8.rotate_right(at as u32)), |at| 7 - at, x) ^ 0xd3;
     table(|x| affine(inverse_modulo(0x1f5, affine(x))))
 }
 
-/// Bits from 1, the most significant, that are added for each bit of the result.
+/// For each bit of the result, the XOR of the listed input bits; bit 1 is the most significant.
 fn sums(of: [&[u8]; 8], x: u8) -> u8 {
     of.iter().fold(0, |y, bits| y << 1 | bits.iter().fold(0, |sum, bit| sum ^ x >> (8 - bit) & 1))
 }
@@ -54,7 +54,7 @@ fn sums(of: [&[u8]; 8], x: u8) -> u8 {
 fn camellia() -> [Table; 4] {
     let f = |x| sums([&[6, 2], &[7, 1], &[8, 5, 3], &[8, 3], &[7, 4], &[5, 2], &[8, 1], &[6, 4]], x);
     let h = |x| sums([&[5, 6, 2], &[6, 2], &[7, 4], &[8, 2], &[7, 3], &[8, 1], &[5, 1], &[6, 3]], x);
-    // Bits 8 to 1 stand for αⁱ and αⁱβ, with α = β²³⁸ and β⁸ = β⁶ + β⁵ + β³ + 1.
+    // Bits 8 to 1 are the coefficients of αⁱ and αⁱβ, with α = β²³⁸ and β⁸ = β⁶ + β⁵ + β³ + 1.
     let times = |a: u8, b: u8| {
         (0..8).rev().fold(0_u8, |sum, bit| {
             let doubled = (sum << 1) ^ ((sum >> 7) * 0x69);
@@ -95,7 +95,7 @@ fn kuznyechik() -> Table {
     table
 }
 
-/// The S-boxes of standards that are inversion between affine maps.
+/// The standards' S-boxes that are an inversion between affine maps.
 fn standards() -> Vec<(&'static str, Table)> {
     let [s1, s2, s3, s4] = camellia();
     let mut all = vec![("AES", aes()), ("SM4", sm4()), ("ARIA's second", aria())];
@@ -153,7 +153,7 @@ fn s_boxes_of_standards_are_inversions() {
     }
     let aes = Inversion::of(&aes()).unwrap();
     assert_eq!(aes.input, Affine { matrix: [1, 2, 4, 8, 16, 32, 64, 128], constant: 0 });
-    // The matrix of the instruction's description for AES.
+    // The matrix that the instruction's documentation gives for AES.
     assert_eq!((aes.output.galois(), aes.output.constant), (0xf1e3_c78f_1f3e_7cf8, 0x63));
 }
 
@@ -181,7 +181,7 @@ fn structure_is_found_when_compiling() {
     assert_eq!(FOUND, Inversion::of(&aes()));
 }
 
-/// The gates of two inputs for a table.
+/// The number of two-input gates for a table.
 fn gates(table: &Table) -> usize {
     let table = synthesize::Table::new(&table.map(u64::from)).unwrap();
     let graph = synthesize::synthesize(&table, Width::Two).unwrap();
@@ -207,7 +207,7 @@ fn affine_equivalents_of_inversion_are_small() {
     }
 }
 
-/// Prints the figures that the modules' texts give.
+/// Prints the figures that the documentation of the modules quotes.
 #[test]
 #[ignore = "takes a minute"]
 fn gates_of_many_tables() {
@@ -233,7 +233,7 @@ fn tables_without_structure_are_smaller_than_decision_diagrams() {
     }
 }
 
-/// What Shannon's expansion and the Reed–Muller form took alone.
+/// The gate counts of Shannon's expansion and the Reed–Muller form are upper bounds.
 #[test]
 fn small_tables_are_no_larger_than_before() {
     let count = |values: &[u64]| {

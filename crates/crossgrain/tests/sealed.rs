@@ -1,5 +1,5 @@
-//! Authenticated modes: published answers, the reference's bytes at every length, on any number of threads, and what
-//! opening refuses.
+//! Authenticated modes: published answers, the reference's bytes at every length and on any number of
+//! threads, and refused inputs and forgeries.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -20,7 +20,7 @@ fn authenticated() -> impl Iterator<Item = Mode> {
     Mode::ALL.into_iter().filter(|mode| mode.is_authenticated())
 }
 
-/// Ciphers of both families, as far as the mode admits them.
+/// Ciphers of both families that the mode admits.
 fn ciphers(mode: Mode) -> impl Iterator<Item = Cipher> {
     let some = [Cipher::Aes128, Cipher::Aes256, Cipher::Serpent192];
     some.into_iter().filter(move |&cipher| mode.admits(cipher).is_ok())
@@ -30,13 +30,13 @@ fn key_of(mode: Mode, cipher: Cipher) -> Vec<u8> {
     (0..mode.entry().keys).flat_map(|number| key(cipher, number as u64).bytes().to_vec()).collect()
 }
 
-/// The nonce's lengths: least, usual, most.
+/// The least, usual and greatest length of the nonce.
 fn nonce_bytes(mode: Mode) -> [usize; 3] {
     let Initial::Nonce { least, usual, most } = mode.entry().initial else { panic!("{mode} has no nonce") };
     [least, usual, most]
 }
 
-/// What a message is sealed by.
+/// The parameters under which a message is sealed.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     mode: Mode,
@@ -51,7 +51,8 @@ impl Setting<'_> {
         self.mode.aead(self.cipher, self.key, tag_bytes, options).unwrap()
     }
 
-    /// By the reference, in place; `tag` is as long as the mode's, and counts where decryption starts from it.
+    /// Runs the reference in place. `tag` has the tag's length; decryption that begins with the tag (SIV)
+    /// also reads its bytes.
     fn reference(&self, direction: Direction, tag: &[u8], data: &mut [u8]) -> Tag {
         let Self { mode, cipher, key, nonce, aad } = *self;
         let (by, start) = ((cipher, key), Start { iv: nonce, ..Start::default() });
@@ -60,7 +61,7 @@ impl Setting<'_> {
     }
 }
 
-/// One plan along the grain, one across it, and the free choice of this CPU.
+/// A plan along the grain, a plan across it, and the free choice of this CPU, each under its cap.
 fn few_caps() -> impl Iterator<Item = (&'static str, Options)> {
     ["portable", "avx2", "avx2-vaes", "avx512-aes", "avx512"].into_iter().map(|cap| (cap, capped(cap, 1)))
 }
@@ -102,7 +103,7 @@ fn published_answers() {
     assert!(count > 50, "{count}");
 }
 
-/// SIV of a list of strings, the nonce among them, by the reference.
+/// The reference's SIV of a list of strings, with the nonce as one of them.
 fn siv_by_reference(key: &[u8], strings: &[&[u8]], data: &mut [u8]) -> Block {
     let (mac, counter) = key.split_at(key.len() / 2);
     let [mac, counter] = [mac, counter].map(|key| reference::cipher(&common::key_of(key)));
@@ -152,7 +153,8 @@ fn siv_of_several_strings() {
     }
 }
 
-/// None, one and many, some of them empty, with and without a nonce: each list has a tag of its own.
+/// Lists of no, one and many strings, with empty strings among them, with and without a nonce. Each list
+/// gives a different tag.
 #[test]
 fn siv_tells_lists_of_strings_apart() {
     let (key, many) = (painted(32, 1), (0..126).map(|i| painted(i % 40, i as u64)).collect::<Vec<_>>());
@@ -203,7 +205,8 @@ fn siv_tells_lists_of_strings_apart() {
     }
 }
 
-/// Modes that are defined for one string: none is an empty one, and more are refused before anything is written.
+/// Modes that are defined for one string. An empty list counts as one empty string; several strings are
+/// refused before anything is written.
 #[test]
 fn other_modes_take_one_string() {
     for mode in authenticated().filter(|&mode| mode != Mode::Siv) {
@@ -226,7 +229,7 @@ fn other_modes_take_one_string() {
     }
 }
 
-/// RFC 7253, appendix A: what sealing all that was sealed before gives, by the bytes of keys and of tags.
+/// RFC 7253, appendix A: the iterated test, by key length and tag length in bytes.
 const OCB_ITERATED: [(Cipher, usize, &str); 9] = [
     (Cipher::Aes128, 16, "67e944d23256c5e0b6c61fa22fdf1ea2"),
     (Cipher::Aes192, 16, "f673f2c3e7174aae7bae986ca9f29e17"),
@@ -273,7 +276,8 @@ fn messages_of_every_length_are_the_references() {
         let [least, usual, most] = nonce_bytes(mode);
         let tags = mode.entry().tag_bytes;
         for cipher in ciphers(mode).filter(|cipher| len < 5000 || *cipher != Cipher::Aes256) {
-            // What varies beside the length varies with it. The longest messages leave no choice to ccm.
+            // Nonce and tag lengths vary with the message length. CCM allows only one nonce length for the
+            // longest messages.
             let (nonce_len, tag_bytes) = (least + len % (most.min(20) - least + 1), tags[len % tags.len()]);
             let nonce = painted(if len > 60_000 { usual } else { nonce_len }, len as u64);
             let (key, aad) = (key_of(mode, cipher), painted(len * 7 % 90, 2));
@@ -299,7 +303,7 @@ fn messages_of_every_length_are_the_references() {
     counted(count, "messages compared with the reference");
 }
 
-/// Long associated data, which no other law has.
+/// Long associated data, which no other test covers.
 #[test]
 fn long_associated_data() {
     for (mode, len) in
@@ -319,7 +323,7 @@ fn long_associated_data() {
     }
 }
 
-/// Messages under one key, with the reference's answers.
+/// Messages under one key with the reference's answers.
 struct Expected {
     mode: Mode,
     cipher: Cipher,
@@ -335,7 +339,7 @@ struct Answer {
     tag: Tag,
 }
 
-/// Lengths on both sides of blocks, of registers and of eight registers of every width, and long ones with tails.
+/// Lengths around block, register and eight-register sizes at every width, and long lengths with tails.
 const LENGTHS: [usize; 18] =
     [0, 1, 16, 37, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 529, 1100, 2049, 4131];
 
@@ -354,8 +358,8 @@ impl Expected {
         Self { mode, cipher, key, messages }
     }
 
-    /// Whether a mode gives these answers, message by message and all at once, and finds a wrong tag. `None` if the options
-    /// leave it no plan.
+    /// Checks a mode against these answers, one message at a time and all at once, and checks that it detects
+    /// a wrong tag. `None` if the options leave no plan.
     fn holds(&self, options: &Options, by: &dyn Display) -> Option<()> {
         let engine = self.mode.aead(self.cipher, &self.key, 16, options).ok()?;
         let what = |len: usize| format!("{} {} by {by}, {len} bytes", self.mode, self.cipher);
@@ -397,8 +401,8 @@ impl Answer {
     }
 }
 
-/// Each variant of the cipher in turn, such as AES on registers that are narrower than those of the mode's hash. Key sizes
-/// take turns too.
+/// Each variant of the cipher in turn, for example AES on registers narrower than those of the mode's hash.
+/// The key sizes rotate.
 #[test]
 fn any_form_of_the_cipher_gives_the_same() {
     let mut count = 0;
@@ -415,7 +419,7 @@ fn any_form_of_the_cipher_gives_the_same() {
             let by = mode.job(expected.cipher, Encrypt).birth;
             let jobs = check::jobs(variant, expected.cipher);
             let Some(job) = jobs.into_iter().find(|job| job.birth == by) else { continue };
-            // A mode whose counters are secret refuses tables in the counter's order.
+            // A mode with secret counters refuses variants that look up tables by the counter.
             if expected.holds(&forced(variant, job.direction), &variant.name).is_some() {
                 count += 1;
             }
@@ -425,7 +429,7 @@ fn any_form_of_the_cipher_gives_the_same() {
     assert!(count > 20, "{count}");
 }
 
-/// The parts of [`Features`].
+/// The single features that make up [`Features`].
 const FEATURES: [Features; 9] = [
     Features::SSE2,
     Features::AVX2,
@@ -438,7 +442,7 @@ const FEATURES: [Features; 9] = [
     Features::VCLMUL,
 ];
 
-/// Every set of features that options can name and this CPU has.
+/// Every set of features that options can name and that this CPU has.
 fn feature_sets() -> Vec<Features> {
     let mut sets = Vec::new();
     for number in 0..1 << FEATURES.len() {
@@ -451,7 +455,7 @@ fn feature_sets() -> Vec<Features> {
     sets
 }
 
-/// Every mode by every cipher under sets of features: every `step`-th combination, and at least one for every cipher.
+/// Every mode with every cipher under sets of features: every `step`-th combination, at least one per cipher.
 fn under_feature_sets(step: usize) {
     let (sets, mut count, mut number) = (feature_sets(), 0, 0);
     let step = step.min(sets.len());
@@ -473,7 +477,7 @@ fn under_feature_sets(step: usize) {
     assert!(count > 50, "{count}");
 }
 
-/// A sample, in which every cipher in every mode meets several sets.
+/// A sample that runs every cipher in every mode under several sets.
 #[test]
 fn some_feature_sets_give_the_same() {
     under_feature_sets(151);
@@ -485,7 +489,7 @@ fn all_feature_sets_give_the_same() {
     under_feature_sets(1);
 }
 
-/// What lies in the place of a message that was not opened.
+/// The contents of the output buffer after a message was not opened.
 fn left(mode: Mode, before: &[u8]) -> Vec<u8> {
     if mode.entry().wipes_forged { vec![0; before.len()] } else { before.to_vec() }
 }
@@ -516,7 +520,7 @@ fn every_flipped_bit_is_found_out() {
     }
 }
 
-/// Each in a line of its own, and nothing is written.
+/// Each error is a single line of text, and nothing is written.
 #[test]
 fn what_no_mode_takes_is_refused() {
     for mode in authenticated() {
@@ -563,7 +567,8 @@ fn ciphers_that_a_mode_is_not_defined_for_are_refused() {
     }
 }
 
-/// Lengths on both sides of what goes together, additional data with a block, a part of one, none and many, and forged ones among them.
+/// Messages that may be processed as a group, with lengths around the group limits. Associated data covers no
+/// bytes, part of a block, a block and many blocks; some messages are forged.
 #[test]
 fn short_messages_go_together_as_they_go_alone() {
     let caps = [("avx512", 12), ("avx512", 16), ("avx2", 16), ("sse2", 16), ("avx512-aes", 16)];
@@ -593,7 +598,7 @@ fn short_messages_go_together_as_they_go_alone() {
             tags[i] = Tag::try_from(&tag[..]).unwrap();
             messages[i].tag = tags[i];
         }
-        // In place, as they were sealed.
+        // In place, like the sealing.
         let opened = engine.open_many(&mut messages).unwrap();
         drop(messages);
         for (i, opened) in opened.into_iter().enumerate() {
@@ -606,7 +611,7 @@ fn short_messages_go_together_as_they_go_alone() {
     }
 }
 
-/// Some lengths around those of blocks and registers, then all kinds, then groups of two blocks at most.
+/// First lengths around blocks and registers, then any length, then groups of at most two blocks.
 fn short_bytes(i: usize, step: usize) -> usize {
     match i {
         ..48 => [0, 1, 16, 63, 64, 65, 13, 32][(i * step) % 8],
@@ -615,7 +620,7 @@ fn short_bytes(i: usize, step: usize) -> usize {
     }
 }
 
-/// One long message, many short ones, and many with a forged one among them.
+/// One long message, many short messages, and many with one forged among them.
 #[test]
 fn threads_make_no_difference() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();

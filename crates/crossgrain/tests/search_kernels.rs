@@ -1,5 +1,5 @@
-//! Kernels of key search: each finds a key in every lane, wherever in the key the varied bytes lie, and takes few
-//! others for it.
+//! Key search kernels. Each finds a key in every lane, with the varied bytes anywhere in the key, and reports
+//! few false matches.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -18,7 +18,7 @@ const INPUT: Block = *b"sixteen bytes in";
 
 const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
 
-/// What is known of a block that goes through the cipher under a key: all of it.
+/// The known output of the fixed input block under a key, with every bit known.
 fn known(cipher: Cipher, direction: Direction, key: &[u8]) -> Known {
     let mut output = INPUT;
     let cipher = reference::cipher(&Key::new(cipher, key).unwrap());
@@ -29,7 +29,7 @@ fn known(cipher: Cipher, direction: Direction, key: &[u8]) -> Known {
     Known { direction, input: INPUT, output, mask: [0xff; 16] }
 }
 
-/// Every kernel that does all of a search, and every composition of one variant with others for the steps beside it, in each of its
+/// Every kernel that does a whole search, and every composition of a step variant with others, in each of its
 /// jobs.
 fn searches() -> impl Iterator<Item = (&'static Variant, Job)> {
     let searches = |variant: &&Variant| matches!(variant.action, Action::Search(..) | Action::SearchStep(..));
@@ -40,7 +40,7 @@ fn searches() -> impl Iterator<Item = (&'static Variant, Job)> {
     })
 }
 
-/// Whether others do the rest of the search.
+/// Whether the variant does one step of a search and others do the rest.
 fn is_step(variant: &Variant) -> bool {
     matches!(variant.action, Action::SearchStep(..))
 }
@@ -50,7 +50,7 @@ fn limits(features: Features, forced: &[&str]) -> Limits {
     Limits { features, policy: Policy::Any, forced, secret_counter: false }
 }
 
-/// The plan with a variant in it.
+/// A plan that contains the variant.
 fn plan_with(variant: &Variant, job: Job) -> Plan {
     choose(job, &limits(Features::of_cpu(), &[&variant.name]), &Costs::default()).unwrap().swap_remove(0)
 }
@@ -64,13 +64,13 @@ fn bound(variant: &Variant, job: Job, known: &Known) -> Box<dyn SearchPart> {
     exec::search(&plan_with(variant, job), Features::of_cpu(), job.cipher, known).unwrap()
 }
 
-/// Whether a key does to a block what is known of it.
+/// Whether a key maps the block to the known bits.
 fn holds(known: &Known, cipher: Cipher, key: &[u8]) -> bool {
     let output = self::known(cipher, known.direction, key).output;
     (0..16).all(|i| (output[i] ^ known.output[i]) & known.mask[i] == 0)
 }
 
-/// Keys that differ in two bytes, and one with the others.
+/// Inner keys that differ in two bytes, and one outer key with the other bytes.
 fn tables(cipher: Cipher, at: [usize; 2], keys: usize) -> (Vec<u8>, Vec<u8>) {
     let mut inner = vec![0; keys * cipher.key_bytes()];
     for (i, key) in inner.chunks_exact_mut(cipher.key_bytes()).enumerate() {
@@ -98,8 +98,8 @@ fn a_key_is_found_in_every_lane_of_a_composition() {
     keys_are_found_in_lanes(1);
 }
 
-/// In a lane of so many of compositions, whose key schedules take long where they are hardly optimised: for each key sought, all of
-/// the table go through them. In every lane of other kernels.
+/// Tests whole kernels in every lane, and compositions in one lane of `one_of`. The key schedules of
+/// compositions are slow in barely optimised builds, and each key sought runs the whole table through them.
 fn keys_are_found_in_lanes(one_of: usize) {
     let mut knowns = HashMap::new();
     for (variant, job) in searches() {
@@ -110,7 +110,7 @@ fn keys_are_found_in_lanes(one_of: usize) {
         let (outer, inner) = tables(cipher, [end, end - 1], keys);
         let one_of = if is_step(variant) { one_of } else { 1 };
         for number in (0..keys).filter(|number| number % one_of == 0 || number + 1 == keys) {
-            // The keys are the same for all kernels, but for how many there are.
+            // All kernels search for the same keys; only their number differs.
             let known = knowns
                 .entry((cipher, direction, number))
                 .or_insert_with(|| known(cipher, direction, &planted(cipher, &outer, &inner, number)));
@@ -131,12 +131,12 @@ fn varied_bytes_and_known_bytes_may_lie_anywhere() {
     for (variant, job) in searches() {
         let Job { cipher, direction, .. } = job;
         let key_bytes = cipher.key_bytes();
-        // A kernel that is composed gets keys that others have expanded: some places are enough.
+        // In a composition another part expands the keys, so a few positions are enough.
         for at in (0..key_bytes).step_by(if is_step(variant) { 5 } else { 1 }) {
             let (outer, inner) = tables(cipher, [at, (at + 5) % key_bytes], 300);
             let key = planted(cipher, &outer, &inner, 299);
             let mut known = known(cipher, direction, &key);
-            // Two bytes are known, in one word and in two, and what is not known is wrong.
+            // Two bytes are known, in the same word or in two words. The unknown bits are set wrong.
             for (byte, wrong) in known.output.iter_mut().enumerate() {
                 let is_known = byte == at % 16 || byte == (at * 7 + 3) % 16;
                 known.mask[byte] = if is_known { 0xff } else { 0 };
@@ -157,7 +157,7 @@ fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
         let (outer, inner) = tables(cipher, [0, 1], 40);
         let key = planted(cipher, &outer, &inner, 17);
         let known = known(cipher, direction, &key);
-        // A table used often may get keys that are used once, and the other way round.
+        // A table for frequent reuse accepts outer keys for single use, and the reverse.
         let mut table = bound(variant, job, &known).inner(&[], usage(job));
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         table.search(&outer, &mut scratch, &mut found);
@@ -171,7 +171,7 @@ fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
     }
 }
 
-/// Jobs of search: every cipher, direction and use, of a block known in full and in part.
+/// Jobs of search: every cipher, direction and table reuse, with a block known in full or in part.
 fn jobs() -> impl Iterator<Item = Job> {
     let births = Use::ALL.map(|usage| [32, 128].map(|known_bits| Birth::Keys { usage, known_bits })).concat();
     let of = move |cipher| {
@@ -203,7 +203,8 @@ fn every_job_has_a_plan_under_every_cap_that_finds_the_key_and_no_other() {
         let search = exec::search(plan, features, job.cipher, &known).unwrap();
         search.inner(&inner, usage(job)).search(&outer, &mut Vec::new(), &mut found);
         assert!(found.len() < 8, "{cap}, {job}: {plan}: {found:?}");
-        // A kernel compares as few as 8 of 32 bits that lie in four columns; the reference does the rest, as for users.
+        // A kernel compares at least 8 of the 32 known bits, which lie in four columns. The reference checks
+        // the matches, as it does for users.
         found.retain(|&number| holds(&known, job.cipher, &planted(job.cipher, &outer, &inner, number)));
         assert_eq!(found, [71], "{cap}, {job}: {plan}");
     }
@@ -223,7 +224,7 @@ fn the_cheapest_kernel_is_chosen() {
     }
 }
 
-/// Costs that make one way to compute the rounds dear and the other cheap.
+/// Costs decide which of two ways computes the rounds.
 #[test]
 fn a_composition_follows_its_costs() {
     let birth = Birth::Keys { usage: Use::Often, known_bits: 128 };
@@ -246,7 +247,8 @@ fn a_composition_follows_its_costs() {
     assert!(!plan.to_string().contains("-table"), "{plan}");
 }
 
-/// Where all of a block is known, what is cheaper by decryption goes by it; where a part is known, direction is no choice.
+/// If the whole block is known, the planner may search by decryption when that is cheaper. If only part is
+/// known, the direction is fixed.
 #[test]
 fn a_block_known_in_full_is_searched_from_the_cheaper_end() {
     for (known_bits, name) in [(128, "aes-search-back/"), (127, "aes-search/")] {
@@ -302,7 +304,7 @@ fn a_forced_step_leaves_the_rest_to_others() {
     let strict = Limits { policy: Policy::ConstantTime, ..limits(Features::NONE, &forced) };
     let refused = choose(job, &strict, &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("leaks table indices") && refused.lines().count() == 1, "{refused}");
-    // Steps of both directions make no search.
+    // Steps of different directions do not make a search.
     let mixed = ["sm4-schedule/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
     let whole = Job { birth: Birth::Keys { usage: Use::Once, known_bits: 128 }, ..job };
     let refused = choose(whole, &limits(Features::NONE, &mixed), &Costs::default()).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Serpent's published answers, its two descriptions, and every variant against them. Sources stand with the
-//! answers; all bytes are in NESSIE's order.
+//! Serpent: its published answers, its two descriptions, and every variant against them. The sources are
+//! noted with the answers. All bytes are in NESSIE's order.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -20,12 +20,13 @@ use crossgrain::mode::{Options, OwnKeys, Record};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
-/// Key, plaintext, ciphertext, and the ciphertexts after 100 and 1000 encryptions where they are known here.
+/// Key, plaintext, ciphertext, and the ciphertext after 100 encryptions if it is included here.
 type Answer = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-/// NESSIE, "Test vectors for Serpent" (Serpent-128-128, -192-128 and -256-128, verified), as published by Biham.
+/// NESSIE, "Test vectors for Serpent" (Serpent-128-128, -192-128 and -256-128, verified), as published by
+/// Biham.
 const NESSIE: [Answer; 8] = [
-    // Set 1, vector 0 of each.
+    // Set 1, vector 0 of each key size.
     (
         "80000000000000000000000000000000",
         "00000000000000000000000000000000",
@@ -106,8 +107,8 @@ fn reference_and_another_implementation_give_the_published_answers() {
     }
 }
 
-/// NESSIE's sets 1 to 3 and 5 to 7 by their description: keys and texts of one bit, and of one byte repeated.
-/// Another implementation gives the answers.
+/// NESSIE's sets 1 to 3 and 5 to 7, generated from their description: keys and texts with one bit set, and
+/// with one byte repeated. A second implementation gives the answers.
 fn families() -> Vec<(Key, Block, Block)> {
     let one_bit = |len_bytes: usize, bit: usize| -> Vec<u8> {
         (0..len_bytes).map(|i| if i == bit / 8 { 0x80 >> (bit % 8) } else { 0 }).collect()
@@ -175,7 +176,7 @@ fn all_answers_at_once_each_under_its_key() {
     }
 }
 
-/// NESSIE's iterated encryptions: 100 published, 1000 by another implementation.
+/// NESSIE's iterated encryptions: 100 iterations as published, 1000 by a second implementation.
 #[test]
 fn monte_carlo_chains_go_as_published_and_as_another_implementation() {
     for (key, plain, _, after_100) in NESSIE {
@@ -204,8 +205,8 @@ fn monte_carlo_chains_go_as_published_and_as_another_implementation() {
     }
 }
 
-/// The standard description: the bits of the block in another order, so that the four bits of an S-box are
-/// neighbours, and a table for the linear transformation.
+/// Serpent's standard description. It permutes the bits of the block so that the four bits of an S-box are
+/// adjacent, and gives the linear transformation as a table.
 struct Standard {
     transformation: Vec<Vec<usize>>,
 }
@@ -219,12 +220,12 @@ impl Standard {
         Self { transformation }
     }
 
-    /// The initial permutation: bit i comes from bit 32·i mod 127.
+    /// The initial permutation: output bit i is input bit 32·i mod 127, and bit 127 stays.
     fn permuted(block: u128) -> u128 {
         (0..128).fold(0, |sum, i| sum | (block >> if i < 127 { 32 * i % 127 } else { 127 } & 1) << i)
     }
 
-    /// The final permutation undoes it.
+    /// The final permutation, the inverse of the initial one.
     fn permuted_back(block: u128) -> u128 {
         (0..128).fold(0, |sum, i| sum | (block >> i & 1) << if i < 127 { 32 * i % 127 } else { 127 })
     }
@@ -252,7 +253,7 @@ fn joined(words: [u32; 4]) -> u128 {
     (0..4).fold(0, |sum, i| sum | u128::from(words[i]) << (32 * i))
 }
 
-/// The key schedule (§4 of the submission), by look-ups.
+/// The key schedule (§4 of the submission), with table look-ups.
 fn round_keys(key: &[u8]) -> Vec<[u32; 4]> {
     let mut padded = key.to_vec();
     padded.resize(32, 0);
@@ -287,7 +288,7 @@ fn the_two_descriptions_agree() {
     }
 }
 
-/// All round keys of a key a lane.
+/// All round keys, with one key per lane.
 struct Expand<T: KeyWord>(T::Isa, [T; 8]);
 
 impl<T: KeyWord> Kernel for Expand<T> {
@@ -300,7 +301,7 @@ impl<T: KeyWord> Kernel for Expand<T> {
     }
 }
 
-/// Whether every lane of a schedule, taken out by `lane`, has the round keys of its own key.
+/// Checks that every lane of a schedule, extracted by `lane`, holds the round keys of its key.
 fn schedule_agrees<T: KeyWord>(
     isa: T::Isa,
     lanes: usize,
@@ -331,7 +332,7 @@ fn bytes_of<W: Register>(word: &W) -> Vec<u8> {
     bytes
 }
 
-/// A key a 32-bit lane.
+/// One key per 32-bit lane.
 fn lanes_agree<W: Lane32>() {
     let Some(isa) = W::Isa::detect(Features::of_cpu()) else { return };
     let load =
@@ -340,7 +341,7 @@ fn lanes_agree<W: Lane32>() {
     schedule_agrees::<W>(isa, W::BITS / 32, load, lane);
 }
 
-/// A key a lane of one bit.
+/// One key per one-bit lane.
 fn bit_lanes_agree<W: Register>() {
     let Some(isa) = W::Isa::detect(Features::of_cpu()) else { return };
     let load = |words: &[u32]| -> [W; 32] {
@@ -401,7 +402,7 @@ fn stepped(keys: &[[u32; 4]], step: Part, direction: Direction, round: usize, st
     }
 }
 
-/// Every part by itself against the reference's steps: whatever the round, whatever the state.
+/// Every part against the reference's steps, in every round it can be in.
 #[test]
 fn every_part_does_its_steps() {
     let key = key(ciphers(Family::Serpent)[2], 1);
@@ -415,7 +416,7 @@ fn every_part_does_its_steps() {
         let (_, store) = stores.iter().find(|(store, _)| store.repr == variant.repr).unwrap();
         let every_step = steps(key.cipher(), direction);
         let span = part.span(key.cipher(), direction);
-        // Wherever the part's steps follow one another.
+        // Every position at which the part's steps occur in sequence.
         for at in 0..=every_step.len() - span.len() {
             let run = &every_step[at..][..span.len()];
             if !run.iter().map(|(step, _)| step).eq(&span) {

@@ -1,6 +1,6 @@
-//! Each step's gates exist in one text for each kind of word, which CPUs and GPUs share.
+//! Each step has one source text per kind of word, shared by CPUs and GPUs.
 //!
-//! The texts are found by reading the sources: a function of many gates is one, and must be in the list.
+//! The test finds these texts by reading the sources: a function with many gates must be in the list.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use crossgrain::internal::circuit::named;
 use crossgrain::internal::circuit::trace::Width;
 
-/// What a step is computed on.
+/// The kind of word that a step is computed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Words of one bit of many bytes.
+    /// Words that hold one bit of many bytes.
     Bits,
-    /// Words of whole bytes, with shuffles.
+    /// Words that hold whole bytes, with byte shuffles.
     Bytes,
     /// Four bytes of one block in an integer.
     Integer,
     /// Lanes of 32 bits.
     Lanes,
-    /// One bit of many blocks in each word, of words that have no gates of three inputs.
+    /// Words that hold one bit of many blocks, without three-input gates.
     TwoInputs,
 }
 
@@ -29,7 +29,7 @@ const S_BOXES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 const INV_S_BOXES: [&str; 8] =
     ["inv_s0", "inv_s1", "inv_s2", "inv_s3", "inv_s4", "inv_s5", "inv_s6", "inv_s7"];
 
-/// Every step of the ciphers that has gates: the kind of word, and the one text, by file and function.
+/// Every cipher step that has gates: its kind of word, and its only source text by file and function.
 const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward_input", "forward_output"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
@@ -54,14 +54,14 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ),
 ];
 
-/// Functions of many gates that are no step of a cipher.
+/// Functions with many gates that are not a cipher step.
 const OTHERS: [(&str, &str); 7] = [
-    // The state that a counter's walk begins with is a sum of its columns' shares.
+    // The initial state of a cached counter is the XOR of its columns' shares.
     ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("part/aes/walk.rs", "run"),
-    // What tables have looked up is added.
+    // XORs table entries.
     ("device/tables.rs", "columns"),
-    // A remainder in GF(2¹²⁸).
+    // A reduction in GF(2¹²⁸).
     ("part/ghash/field.rs", "reduced"),
     ("part/ghash/mod.rs", "product"),
     // Counters.
@@ -69,7 +69,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("part/counter.rs", "count_bundle"),
 ];
 
-/// As many gates make a function a text of a step.
+/// A function with at least this number of gates counts as the text of a step.
 const MANY_GATES: usize = 5;
 
 fn root() -> PathBuf {
@@ -81,7 +81,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files_under(&path) } else { vec![path] }).collect()
 }
 
-/// The functions of a file with their bodies, comments left out.
+/// The functions of a file with their bodies, without comments.
 fn functions(path: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(path).unwrap();
     let lines = text.lines().map(|line| line.split("//").next().unwrap().to_owned() + "\n");
@@ -105,7 +105,7 @@ fn gates(body: &str) -> usize {
     [" ^ ", " & ", "::ternary"].iter().map(|gate| body.matches(gate).count()).sum()
 }
 
-/// All functions of the layers where steps may stand, by file.
+/// All functions, by file, in the layers that may contain steps.
 fn texts() -> BTreeMap<String, Vec<(String, String)>> {
     let files = ["circuit", "convert", "part", "device", "cipher/aes", "cipher/serpent"]
         .iter()
@@ -137,7 +137,7 @@ fn every_text_of_gates_is_a_step() {
     };
     let mut count = 0;
     for (file, functions) in texts() {
-        // What makes and maps circuits works on tables of numbers.
+        // Code that constructs and maps circuits works on tables of numbers, so it is excluded.
         if [
             "affine",
             "expansion",

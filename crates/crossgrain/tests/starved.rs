@@ -1,7 +1,8 @@
-//! Where no thread can be had, the calling thread does all work: nothing panics, and every answer is the same.
+//! If no thread can be created, the calling thread does all work. Nothing panics and every result is the
+//! same.
 //!
-//! The work is done by a child process, which this very test starts again under a limit on its memory (`ulimit -v`): there is
-//! enough for the work and none for the stack of a thread, which is asked to be larger than that.
+//! The test starts itself again as a child process under a memory limit (`ulimit -v`). The limit leaves
+//! enough memory for the work, but not for a thread's stack, because the requested stack size exceeds it.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -18,10 +19,10 @@ use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 
-/// Says in a child that it is one, and what it is to do.
+/// In a child, this variable names the work to do.
 const MARK: &str = "CROSSGRAIN_STARVED";
 
-/// More than a job needs to be worth threads.
+/// More than the amount at which a job uses threads.
 const LEN: usize = 2 << 20;
 
 fn ctr() {
@@ -67,13 +68,13 @@ fn file() {
     assert!(opened == plaintext);
 }
 
-/// Each is the first that asks for threads, in a process of its own.
+/// Each entry is the first in its process to request threads.
 const WORK: [(&str, fn()); 4] = [("ctr", ctr), ("gcm", gcm), ("wide", wide), ("file", file)];
 
 #[test]
 fn without_threads_all_work_is_done_by_one() {
     if let Ok(name) = std::env::var(MARK) {
-        // That the limit bites, on whatever machine.
+        // Checks that the limit takes effect on this machine.
         assert!(thread::Builder::new().stack_size(8 << 30).spawn(|| {}).is_err(), "a thread was had");
         let (_, work) = WORK.iter().find(|(known, _)| *known == name).unwrap();
         work();
@@ -87,7 +88,7 @@ fn without_threads_all_work_is_done_by_one() {
             .args(["-c", command])
             .arg(std::env::current_exe().unwrap())
             .env(MARK, name)
-            // The stack of every thread that names no size: rayon's do not.
+            // The stack size of threads that set none, among them rayon's.
             .env("RUST_MIN_STACK", (8_u64 << 30).to_string())
             .output()
             .unwrap();

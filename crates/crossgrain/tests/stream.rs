@@ -1,4 +1,5 @@
-//! Random streams: the published bytes, whatever the variant, the threads, and the way they are asked for.
+//! Random streams: the published bytes for every variant, any number of threads and any way of requesting
+//! them.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -15,7 +16,7 @@ use proptest::{prop_oneof, proptest};
 use rand_core::block::BlockRng;
 use rand_core::{Rng, SeedableRng};
 
-/// The rows of the tables in docs/streams.md that have so many columns.
+/// The rows with this number of columns in the tables of docs/streams.md.
 fn published(columns: usize) -> Vec<Vec<&'static str>> {
     let text = include_str!("../../../docs/streams.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
@@ -35,7 +36,7 @@ fn bytes_at(stream: &Stream, position: u128, len_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// The same by another implementation, a block at a time.
+/// The same by a second implementation, one block at a time.
 fn expected(key: &Key, first: u128, position: u128, len_bytes: usize) -> Vec<u8> {
     let mut cipher = other_single(key, Direction::Encrypt);
     let within = (position % 16) as usize;
@@ -49,7 +50,7 @@ fn expected(key: &Key, first: u128, position: u128, len_bytes: usize) -> Vec<u8>
     bytes[within..][..len_bytes].to_vec()
 }
 
-/// Every way to make keystream with every cipher that it can.
+/// Every way to make keystream, with every cipher that supports it.
 fn ways() -> Vec<(String, Options, Cipher)> {
     let free = CAPS.iter().map(|cap| (format!("cap {cap}"), capped(cap, 1), None));
     let by_itself = table()
@@ -93,7 +94,7 @@ fn published_keys() {
     }
 }
 
-/// First blocks whose counters carry at once or soon, at every place where a kernel may care.
+/// First blocks whose counters carry at once or soon, at every bit position that kernels treat specially.
 fn blocks() -> impl Strategy<Value = u128> {
     let powers = prop_oneof![select(vec![0, 8, 16, 31, 32, 39, 40, 48, 64, 72, 80, 104, 120]), 0..128_u32];
     let near = (powers, 0..600_u128).prop_map(|(power, back)| (1_u128 << power).wrapping_sub(back));
@@ -168,7 +169,7 @@ proptest! {
         let part = whole.part(log_parts, index).unwrap();
         let first = index.checked_shl(128 - log_parts).unwrap_or(0);
         let blocks = 1_u128.checked_shl(128 - log_parts);
-        // Across the end of the part, after which it begins again.
+        // Across the end of the part, after which it starts again.
         let begin = blocks.unwrap_or(0).wrapping_sub(back);
         let mut rng = part.rng();
         rng.seek_block(begin, 0);
@@ -215,7 +216,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// So long that it goes past the cache on some CPUs, to places of any alignment.
+/// Long enough for streaming stores on some CPUs, to buffers of any alignment.
 #[test]
 fn long_streams_are_streams() {
     let whole = stream(&key(Cipher::Aes128, 3), &Options { threads: 1, ..Options::default() });

@@ -1,4 +1,5 @@
-//! Costs: what is shipped covers the table, and what is measured comes from the clock that was given, disturbed or not.
+//! Costs: the shipped estimates cover the table, and measured costs come from the given clock, with and
+//! without disturbance.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::cell::Cell;
@@ -21,7 +22,7 @@ fn every_variant_has_an_estimate_and_every_estimate_a_variant() {
     assert!(estimates.iter().all(|(_, known)| known.spread.is_none()), "nothing was measured");
 }
 
-/// What a new cipher's plans go by.
+/// Derived estimates are the basis for a new cipher's plans.
 #[test]
 fn estimates_derived_from_instructions_are_near_those_that_were_measured() {
     for (row, derived) in table().iter().filter_map(|row| Some((row, Costs::derived(row)?))) {
@@ -61,7 +62,7 @@ fn measuring_reads_only_the_clock_it_is_given() {
             && scope.policy.admits(variant.leaks);
         assert_eq!(costs.get(variant).is_some(), in_scope, "{}", variant.name);
     }
-    // Every run takes the same time on this clock: a full tile of 8 KiB for every part.
+    // On this clock every run takes the same time, and every part runs on a full tile of 8 KiB.
     let part = costs.iter().find(|(name, _)| *name == "sub-bytes/bitsliced64/portable").unwrap().1.cost;
     assert!((part.per_byte_ns - 0.5).abs() < 1e-9, "{part:?}");
     assert!((part.fixed_ns - 512.0).abs() < 1e-9, "{part:?}");
@@ -73,13 +74,13 @@ fn costs_print_as_they_are_shipped() {
     let shipped = include_str!("../src/plan/estimates.txt");
     let name = |line: &str| line.rsplit(' ').next().unwrap().to_owned();
     let listed: HashSet<_> = shipped.lines().map(name).collect();
-    // Rows without a line have estimates too: those that are derived.
+    // Rows without a line have derived estimates.
     let printed = Costs::estimates(Cipher::Aes128).to_string();
     let printed: Vec<_> = printed.lines().filter(|line| listed.contains(&name(line))).collect();
     assert_eq!(printed, shipped.lines().collect::<Vec<_>>());
 }
 
-/// Takes `base` nanoseconds a run, and far too long in its first turn and in every fourth sample.
+/// Takes `base` nanoseconds per run, and far longer in its first turn and in every fourth sample.
 struct Fake {
     base: u64,
     calls: u64,
@@ -102,7 +103,7 @@ fn the_median_ignores_disturbed_samples() {
     assert!(found.iter().all(|found| found.spread >= 0.0));
 }
 
-/// Takes three times as long in nine of ten periods of time, which passes as it runs.
+/// Takes three times the time in nine of ten periods. The clock advances while it runs.
 struct Beside<'a> {
     clock_ns: &'a Cell<u64>,
     base: u64,

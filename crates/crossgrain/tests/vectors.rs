@@ -1,5 +1,5 @@
-//! Published answers: the reference gives them, another implementation gives them, and so does every
-//! variant, forced. Sources stand with the answers.
+//! Published answers for AES. The reference, a second implementation and every forced variant must give them.
+//! The sources are noted with the answers.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -28,7 +28,7 @@ fn aes_jobs() -> impl Iterator<Item = (&'static Variant, Job, Options)> {
     forced_jobs().into_iter().filter(|(_, job, _)| job.cipher.family() == Family::Aes)
 }
 
-/// A block and what it enciphers to.
+/// A key, a plaintext block and its ciphertext.
 struct Answer {
     source: String,
     key: Key,
@@ -61,8 +61,9 @@ fn answer(source: &str, key: &[u8], plain: &[u8], crypt: &[u8]) -> Answer {
     }
 }
 
-/// AESAVS VarTxt and VarKey in full, from their description: under a zero key every plaintext of leading
-/// ones, under every key of leading ones a zero plaintext. Another implementation gives the answers.
+/// All of AESAVS VarTxt and VarKey, generated from their description. VarTxt uses a zero key and plaintexts
+/// of leading ones; VarKey uses keys of leading ones and a zero plaintext. The second implementation supplies
+/// the answers.
 fn variable_text_and_key() -> Vec<Answer> {
     let leading_ones = |len_bytes: usize, ones: usize| -> Vec<u8> {
         let bit = |index: usize| u8::from(index < ones) << (7 - index % 8);
@@ -139,7 +140,7 @@ fn every_variant_gives_every_answer() {
         for answer in answers.iter().filter(|answer| answer.key.cipher() == job.cipher) {
             asked += 1;
             let Answer { source, key, plain, crypt } = answer;
-            // Counting from the plaintext and adding zeros leaves the ciphertext.
+            // Count from the plaintext and encrypt zeros: the keystream is the ciphertext.
             let (mut block, first, want) = match (job.birth, job.direction) {
                 (Birth::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
                 (_, Direction::Encrypt) => (*plain, 0, crypt),
@@ -152,7 +153,7 @@ fn every_variant_gives_every_answer() {
     counted(asked, "known answers asked of variants");
 }
 
-/// All answers of a key size at once, each under its key.
+/// All answers of one key size in a single call, each under its own key.
 #[test]
 fn all_answers_at_once_each_under_its_key() {
     let answers: Vec<_> = published().into_iter().chain(variable_text_and_key()).collect();
@@ -173,7 +174,7 @@ fn all_answers_at_once_each_under_its_key() {
     }
 }
 
-/// SP 800-38A appendix F.5: keys are those of F.1, the first counter block is f0f1…ff.
+/// SP 800-38A appendix F.5: the keys are those of F.1, and the first counter block is f0f1…ff.
 const CTR_PLAIN: &str = "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51
                          30c81c46a35ce411e5fbc1191a0a52ef f69f2445df4f9b17ad2b417be66c3710";
 const CTR_FIRST: u128 = 0xf0f1_f2f3_f4f5_f6f7_f8f9_fafb_fcfd_feff;
@@ -226,7 +227,8 @@ fn reference_and_every_variant_give_the_counter_answers_both_ways() {
     }
 }
 
-/// Lines of FIPS 197 appendix C.1: what a part makes of which state, and with which round's key.
+/// Lines of FIPS 197 appendix C.1: a part with its input state, its output state and the number of the round
+/// key.
 const TRACE: [(Part, Direction, usize, &str, &str); 11] = {
     use Direction::{Decrypt, Encrypt};
     use Part::{AddRoundKey, Cipher, MixColumns, Round, ShiftRows, SubBytes};
@@ -281,14 +283,14 @@ fn every_part_gives_its_line_of_the_trace_in_fips_197_appendix_c() {
     }
 }
 
-/// How much of a Monte Carlo chain is run.
+/// The extent of a Monte Carlo run.
 #[derive(Clone, Copy)]
 struct Extent {
     stages: usize,
     stage_blocks: usize,
 }
 
-/// The chain as AESAVS has it.
+/// The full chain of AESAVS.
 const WHOLE: Extent = Extent { stages: 100, stage_blocks: 1000 };
 
 /// AESAVS Monte Carlo in ECB: key, input, and the output of the last of 100 stages, as in the files
@@ -332,9 +334,8 @@ const CHAINS: [(Direction, &str, &str, &str); 6] = [
     ),
 ];
 
-/// The output of each stage. A stage feeds every output back as input; the next stage's key is the last
-/// one plus the newest key-length bytes of output (AESAVS §6.4.1). `bind` gives a block operation under a
-/// key.
+/// The output of each stage. A stage feeds each output back as input. The next stage's key is the previous
+/// key XOR the latest key-length bytes of output (AESAVS §6.4.1). `bind` gives a block operation under a key.
 fn monte_carlo<B: FnMut(&mut Block)>(
     key: &str,
     input: &str,
@@ -357,7 +358,7 @@ fn monte_carlo<B: FnMut(&mut Block)>(
     (0..stages).map(|_| stage()).collect()
 }
 
-/// Block by block through the mode.
+/// Block by block through `Ecb`.
 fn by_mode(direction: Direction, options: &Options) -> impl Fn(&Key) -> Box<dyn FnMut(&mut Block)> {
     move |key| {
         let ecb = Ecb::with_options(key, direction, options).unwrap();
@@ -375,7 +376,7 @@ fn monte_carlo_chains_of_free_choice_go_as_another_implementation_and_end_as_pub
     }
 }
 
-/// The reference is slow: a fifth of the chain.
+/// The reference is slow, so this runs a fifth of the chain.
 #[test]
 fn monte_carlo_chains_of_the_reference_begin_as_another_implementation() {
     let extent = Extent { stages: 20, ..WHOLE };
@@ -392,7 +393,7 @@ fn monte_carlo_chains_of_the_reference_begin_as_another_implementation() {
     }
 }
 
-/// A variant that works on bundles fills one for every single block: it runs a chain of shorter stages.
+/// A variant on bundles fills a whole bundle for each block, so it runs a chain of shorter stages.
 #[test]
 fn monte_carlo_chains_of_every_variant_go_as_another_implementation() {
     for (variant, job, options) in aes_jobs().filter(|(_, job, _)| job.birth == Birth::Bytes) {
@@ -410,8 +411,8 @@ fn monte_carlo_chains_of_every_variant_go_as_another_implementation() {
     }
 }
 
-/// NIST's `ECB*.rsp` files of single blocks (KAT_AES.zip), if the folder named by CROSSGRAIN_VECTORS
-/// holds any: read by free choice under every cap.
+/// Checks NIST's single-block `ECB*.rsp` files (KAT_AES.zip) in the folder that CROSSGRAIN_VECTORS names, if
+/// any. Variants are chosen freely under every cap.
 #[test]
 fn extra_vectors_hold_if_a_folder_of_them_is_given() {
     let Some(folder) = std::env::var_os("CROSSGRAIN_VECTORS") else {
@@ -428,7 +429,7 @@ fn extra_vectors_hold_if_a_folder_of_them_is_given() {
     println!("extra vectors: {count}");
 }
 
-/// Checks a file of `KEY = …`, `PLAINTEXT = …`, `CIPHERTEXT = …` records; gives their number.
+/// Checks a file of `KEY = …`, `PLAINTEXT = …`, `CIPHERTEXT = …` records and gives their number.
 fn holds(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     let field = |record: &str, name: &str| {

@@ -1,4 +1,5 @@
-//! Wisdom comes back as it was, or is refused whole in one line; and nothing is lost among who writes at once.
+//! Wisdom is read back unchanged, or refused as a whole with one line. Writers that run at the same time lose
+//! nothing.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -20,7 +21,7 @@ use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};
 use crossgrain::wisdom::{DeviceCosts, Refused, Signature, Wisdom, forget};
 
-/// A directory of one test, which goes when the test ends.
+/// A directory for one test, deleted when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -37,7 +38,7 @@ impl Folder {
         self.0.join("wisdom.json")
     }
 
-    /// What is in it, less the lock.
+    /// The names in the directory, without the lock.
     fn names(&self) -> Vec<String> {
         let names =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -51,7 +52,7 @@ impl Drop for Folder {
     }
 }
 
-/// Costs with digits in plenty, for every variant.
+/// Costs with many digits, for every variant.
 fn costs(seed: u64) -> Costs {
     let rows = table().iter().enumerate().map(|(at, variant)| {
         let [a, b] = [0, 1].map(|i| {
@@ -59,7 +60,7 @@ fn costs(seed: u64) -> Costs {
             u64::from_le_bytes(bytes.try_into().unwrap()) as f64 / 3e15
         });
         let cost = Cost { fixed_ns: a, per_byte_ns: b / 1e5 };
-        // Some are known, some are not.
+        // Some have a spread, some do not.
         (variant.name.clone(), Known { cost, spread: (at % 3 > 0).then_some(a.fract()) })
     });
     rows.collect()
@@ -73,7 +74,7 @@ fn wisdom(ciphers: &[Cipher]) -> Wisdom {
     wisdom
 }
 
-/// Wisdom of one variant: its text is short.
+/// Wisdom of one variant, so that its text is short.
 fn small() -> Wisdom {
     let mut wisdom = Wisdom::new(Signature::here());
     let cost = Cost { fixed_ns: 12.5, per_byte_ns: 0.1 + 0.2 };
@@ -101,7 +102,7 @@ fn devices_are_places_for_what_was_measured_on_them() {
     assert_eq!(wisdom.places(Cipher::Aes128, kernel("aes-encrypt")), []);
 }
 
-/// The refusal of a text, which must be one clean line.
+/// The refusal of a text, which must be a single line without control characters.
 fn refusal(text: &str) -> Refused {
     let refused = Wisdom::from_json(text).unwrap_err();
     let line = refused.to_string();
@@ -109,7 +110,7 @@ fn refusal(text: &str) -> Refused {
     refused
 }
 
-/// The refusal of wisdom that is whole, but signed by another.
+/// The refusal of complete wisdom with another fingerprint.
 fn refusal_of(change: impl FnOnce(&mut Signature)) -> Refused {
     let mut signature = Signature::here();
     change(&mut signature);
@@ -189,7 +190,7 @@ fn a_cut_file_is_refused_wherever_it_is_cut() {
     assert_eq!(Wisdom::from_json(&text[..whole]), Ok(small()), "only the line's end is gone");
 }
 
-/// Any one byte made another: refused, or it was white space.
+/// Any byte replaced by another: the file is refused, unless only white space changed.
 #[test]
 fn a_changed_file_is_refused_wherever_it_is_changed() {
     let text = small().to_json();
@@ -236,7 +237,7 @@ fn what_is_not_there_is_missing() {
     assert_eq!(Wisdom::load(&folder.file()), Err(Refused::Missing));
 }
 
-/// A file where a directory should be stops even those whom no access right stops.
+/// A file in place of a directory stops every user, whatever their access rights.
 #[test]
 fn where_nothing_can_be_written_nothing_is_lost() {
     let folder = Folder::new();
@@ -275,7 +276,7 @@ fn merge_often(path: &Path, cipher: Cipher) {
     for _ in 0..20 {
         let merged = wisdom(&[cipher]).merge(path).unwrap();
         assert!(merged.costs(cipher).is_some());
-        // Whoever reads meanwhile finds a whole file.
+        // A concurrent reader finds a complete file.
         assert!(Wisdom::load(path).unwrap().costs(cipher).is_some());
     }
 }
@@ -296,7 +297,7 @@ fn threads_that_write_at_once_lose_nothing() {
     assert!(folder.names().is_empty());
 }
 
-/// Runs itself once for each cipher, and finds itself marked.
+/// Runs this test in a child process for each cipher; the child finds the mark set.
 #[test]
 fn processes_that_write_at_once_lose_nothing() {
     const MARK: &str = "CROSSGRAIN_TEST_WISDOM";
@@ -320,7 +321,7 @@ fn processes_that_write_at_once_lose_nothing() {
     assert_eq!(folder.names(), ["wisdom.json"]);
 }
 
-/// Cheap single steps, then cheap whole ciphers: two plans, and the same bytes.
+/// Cheap single steps, then cheap whole ciphers: two different plans, and the same bytes.
 #[test]
 fn a_plan_goes_by_the_costs_of_wisdom() {
     let cipher = Cipher::Aes128;
@@ -342,7 +343,7 @@ fn a_plan_goes_by_the_costs_of_wisdom() {
     assert_eq!(steps.1, wholes.1);
 }
 
-/// FNV-1a of the names, each with a line end; this function is held to published values.
+/// FNV-1a of the names, each with a line end. The function is checked against published values.
 #[test]
 fn the_table_s_digest_is_fnv_1a() {
     let digest = |text: &str| {
@@ -352,7 +353,7 @@ fn the_table_s_digest_is_fnv_1a() {
         format!("{hash:016x}")
     };
     assert_eq!(["", "a", "foobar"].map(digest), ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
-    // Without searches and described ciphers, which are in the table by a feature's choice.
+    // Excludes searches and described ciphers, which are in the table only with their features.
     let always = |row: &&Variant| {
         !matches!(row.action, Action::Search(..)) && row.family.is_none_or(|family| Entry::of(family).by_hand)
     };

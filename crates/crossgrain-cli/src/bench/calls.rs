@@ -1,4 +1,4 @@
-//! Calls of few blocks, by `encrypt_n`: all at once, and block by block.
+//! Calls with few blocks: `encrypt_n` on all blocks, and block by block.
 
 use crossgrain::BLOCK_BYTES;
 use crossgrain::internal::reference::{self, modes};
@@ -9,12 +9,12 @@ use super::subject::{Candidate, Group, arbitrary_key, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
-/// Blocks of a call.
+/// Blocks per call.
 const COUNTS: [usize; 8] = [1, 4, 8, 16, 64, 256, 1024, 4096];
 
 type Call<K> = fn(&BlockCipher<K>, &[Block], &mut [Block]) -> Result<(), crossgrain::Error>;
 
-/// Every count of blocks, in both ways.
+/// Every block count, in both ways.
 pub(super) fn group(features: Features, filter: &str) -> Group {
     let without_aes = features.without(Features::AES | Features::VAES);
     let mut group = of::<kind::Aes128>("best", features, filter)?;
@@ -42,7 +42,7 @@ fn of<K: Kind>(kind: &str, features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// A call that has given the reference's blocks.
+/// A call whose result equals the reference's.
 fn candidate<K: Kind>(
     id: String,
     features: Features,
@@ -58,7 +58,7 @@ fn candidate<K: Kind>(
     if output != expected {
         return Err(wrong(&id));
     }
-    // As many blocks of output as of input.
+    // The output has the same number of blocks as the input, so this cannot fail.
     let work = Box::new(Timed(move || drop(call(&cipher, &input, &mut output))));
     Ok(Candidate { id, bytes: blocks * BLOCK_BYTES, threads: 1, work })
 }

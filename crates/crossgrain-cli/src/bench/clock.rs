@@ -1,10 +1,10 @@
-//! What machine this is, and how fast its cores run at the moment.
+//! The machine: its processor, and the current clock rate of its cores.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The processor's name, family and model, and the numbers of threads and cores that this process may use. Virtual machines
-/// may shorten the name to the maker's, so family and model identify the processor.
+/// The processor's name, family and model, and the numbers of threads and cores that this process may use.
+/// Virtual machines may shorten the name to the maker's, so family and model identify the processor.
 pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let of_first = |key: &str| {
@@ -20,7 +20,8 @@ pub(crate) fn machine() -> String {
     format!("{name}, {threads} threads{cores}").replace("on 1 cores", "on 1 core")
 }
 
-/// The number of cores that the allowed CPUs belong to. Two hardware threads may share a core. `None` if the system does not say.
+/// The number of cores that the allowed CPUs belong to. Two hardware threads may share a core. `None` if the
+/// system does not say.
 fn cores() -> Option<usize> {
     let cpus = allowed_cpus();
     let ranges = cpus.split(',').map(|range| {
@@ -40,41 +41,43 @@ pub(crate) fn load_average() -> String {
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// The CPUs that this process may run on, such as `1` or `0-3`.
+/// The CPUs that this process may run on, for example `1` or `0-3`.
 pub(crate) fn allowed_cpus() -> String {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let cpus = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     cpus.unwrap_or("unknown").trim().to_owned()
 }
 
-/// Steps of the chain.
+/// Steps of the dependent chain.
 const STEPS: u32 = 2000;
 
-/// Some microseconds of multiplications and XORs that each wait for the last: three cycles and one on every x86-64 core of the
-/// last ten years, whatever another thread of the same core does.
+/// Some microseconds of multiplications and XORs that each depend on the previous result. A step takes three
+/// cycles and one on every x86-64 core of the last ten years, whatever the other hardware thread of the core
+/// does.
 pub(crate) fn chain() {
     let factor = black_box(0x5851_f42d_4c95_7f2d_u64);
     black_box((0..STEPS).fold(1_u64, |x, _| mixed(x.wrapping_mul(factor))));
 }
 
-/// The clock of a core in GHz where [`chain`] takes so long.
+/// The clock of a core in GHz if [`chain`] takes this time.
 pub(crate) fn ghz(chain_ns: f64) -> Option<f64> {
     cfg!(target_arch = "x86_64").then(|| 4.0 * f64::from(STEPS) / chain_ns)
 }
 
-/// The clock of a core that does nothing else.
+/// The clock in GHz of a core that does nothing else.
 pub(crate) fn core_ghz() -> Option<f64> {
     let sample = || {
         let start = Instant::now();
         (0..1000).for_each(|_| chain());
         ghz(start.elapsed().as_nanos() as f64 / 1000.0)
     };
-    // Interruptions only ever make it look slower, and a neighbour may lower the clock for a while: a third of a second.
+    // Interruptions only make the clock look slower, and a neighbouring thread may lower it for a while. So
+    // this samples for a third of a second.
     (0..99).filter_map(|_| sample()).reduce(f64::max)
 }
 
-/// Some microseconds of work that waits for nothing, so that it takes longer by whatever another thread of the same core
-/// takes away, and by a lower clock.
+/// Some microseconds of independent operations. The time grows with the share of the core that another
+/// hardware thread takes, and with a lower clock.
 pub(crate) fn witness() {
     let mut lanes = black_box([1_u64, 2, 3, 4, 5, 6, 7, 8]);
     for _ in 0..STEPS {
@@ -85,7 +88,7 @@ pub(crate) fn witness() {
     black_box(lanes);
 }
 
-/// One more cycle, and a step that no algebra shortens.
+/// One more cycle per step, in a form that the compiler cannot simplify.
 const fn mixed(x: u64) -> u64 {
     x ^ 0x9e37_79b9
 }

@@ -1,7 +1,7 @@
-//! The programs of a GPU, timed by the device's own clock, beside what its multiprocessors could do at best.
+//! Times GPU programs by the device's clock, and compares them with the peak of its multiprocessors.
 //!
-//! Every program's answer is compared with the CPU's before it is timed. Data stays on the device while it is timed, and is
-//! read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
+//! Every program's result is compared with the CPU's before it is timed. The data stays in device memory, and
+//! each run reads and writes it there. `crossgrain devices --measure` measures the cost of copies.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -21,10 +21,10 @@ use super::{Args, GPU_BYTES_MAX};
 use crate::error::{self, Error, Exit};
 use crate::input::{read_small, shown};
 
-/// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
+/// The counter of the first block. It is small enough for the position of its first byte to fit 128 bits.
 const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
 
-/// Most bytes of an answer that are compared: with more, comparing would take most of the time.
+/// The most bytes of a result that are compared; comparing more would dominate the run time.
 const CHECK_BYTES: usize = 256 << 20;
 
 /// A program to time.
@@ -41,7 +41,7 @@ struct Row<'a> {
     len_bytes: usize,
     fastest: Duration,
     median: Duration,
-    /// Bits a second at best, where the device tells what it is.
+    /// The device's peak in bits per second, if the device reports it.
     limit: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Row<'_> {
     }
 }
 
-/// Times the programs whose ids have the filter in them, and prints.
+/// Times the programs whose ids contain the filter, and prints the results.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let gpu = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
     let info = gpu.info().clone();
@@ -72,8 +72,9 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         let ciphers = Cipher::ALL.into_iter().filter(is_wanted);
         let keys: Vec<_> = ciphers.map(counting_key).collect::<Result<_, _>>()?;
         let [first, ..] = &keys[..] else { continue };
-        // Compiled once, whatever the keys.
-        // SAFETY: it is the kernel's own text, or that of a file which was named as a program for the same job.
+        // Compiled once for all keys.
+        // SAFETY: the text is the kernel's own, or that of a file which the user named as a program for the
+        // same job.
         let made = unsafe { OnDevice::listed(&gpu, kernel, &program.listing, first) };
         let mut on_device = made.map_err(failed)?;
         for key in &keys {
@@ -91,23 +92,23 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a device refuses ends the run.
+/// A device error ends the run.
 fn failed(error: crossgrain_gpu::Error) -> Error {
     Error::new(Exit::InputOutput, error.to_string())
 }
 
-/// What a program's row is called.
+/// The id of a program's row.
 fn id(cipher: Cipher, program: &Program) -> String {
     format!("gpu/{cipher}/{}", program.name)
 }
 
-/// A key of bytes that count.
+/// A key with the bytes 0, 1, 2, …
 fn counting_key(cipher: Cipher) -> Result<Key, Error> {
     let bytes: Vec<_> = (0..cipher.key_bytes() as u8).collect();
     Ok(Key::new(cipher, &bytes)?)
 }
 
-/// Those of crossgrain that the device takes, and somebody else's.
+/// The programs of crossgrain that the device supports, and the user's.
 fn programs(gpu: &Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
     let (info, language) = (gpu.info(), gpu.language());
     let own = ALL.iter().copied().filter(|&kernel| info.takes(kernel, language));
@@ -128,7 +129,7 @@ fn programs(gpu: &Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
     Ok(programs)
 }
 
-/// The program in a file, and what it is written in.
+/// The program in a file, and its language.
 fn others(file: &Path) -> Result<(Language, Program), Error> {
     let language = match file.extension().and_then(OsStr::to_str) {
         Some("cu") => Language::Cuda,
@@ -148,7 +149,7 @@ fn others(file: &Path) -> Result<(Language, Program), Error> {
     Ok((language, Program { name, kernel, listing }))
 }
 
-/// Refuses a program that does not give what the CPU gives.
+/// Refuses a program whose result differs from the CPU's.
 fn check(on_device: &mut OnDevice, program: &Program, key: &Key, data: &[u8]) -> Result<(), Error> {
     let (mut wanted, mut got) = (data.to_vec(), data.to_vec());
     on_device.apply_at_once(FIRST, &mut got).map_err(failed)?;
@@ -163,7 +164,7 @@ fn check(on_device: &mut OnDevice, program: &Program, key: &Key, data: &[u8]) ->
     Err(Error::new(Exit::Corrupt, why))
 }
 
-/// The same on the CPU.
+/// Computes the same on the CPU.
 fn on_cpu(task: Task, key: &Key, data: &mut [u8]) -> Result<(), Error> {
     let options = Options::default();
     match task {
@@ -178,7 +179,7 @@ fn on_cpu(task: Task, key: &Key, data: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is timed, and on what.
+/// The heading: the device and the amount of data.
 fn head(info: &Info, len_bytes: usize, as_json: bool) -> String {
     let (count, ghz) =
         info.units.map_or((None, None), |units| (Some(units.count), Some(f64::from(units.clock_khz) / 1e6)));

@@ -1,5 +1,5 @@
-//! From memory to memory, where no cache holds what is worked on: ciphers beside a copy of the same bytes, a keystream
-//! beside filling them.
+//! Work on data larger than all caches. Ciphers are compared with a copy of the same bytes, and a keystream
+//! with filling the output.
 
 use std::cell::{LazyCell, RefCell};
 use std::rc::Rc;
@@ -14,19 +14,19 @@ use super::subject::{Candidate, Group, arbitrary_key, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
-/// Far more than any last cache.
+/// Far larger than any last-level cache.
 const BYTES: usize = 256 << 20;
 
-/// What all work on: input and output.
+/// The input and the output that all subjects share.
 type Shared = Rc<RefCell<(Vec<u8>, Vec<u8>)>>;
 
 /// From an input to an output.
 type Work = Box<dyn FnMut(&[u8], &mut [u8])>;
 
-/// A way to make such work, once it has been checked.
+/// Creates a subject after checking it.
 type Make<'a> = &'a dyn Fn(&str) -> Result<Work, Error>;
 
-/// Everything under the filter, one after another on the same memory, on one thread.
+/// The subjects that match the filter, one after another on the same memory, on one thread.
 pub(super) fn group(features: Features, filter: &str) -> Group {
     let without_aes = features.without(Features::AES).without(Features::VAES);
     let makers: [(&str, Make<'_>); 6] = [
@@ -35,10 +35,10 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
         ("serpent-256-ctr/best", &|id| ctr(id, Cipher::Serpent256, features)),
         ("memcpy", &|_| Ok(Box::new(|input, output| output.copy_from_slice(input)))),
         ("aes-128-keystream/best", &|id| keystream(id, Cipher::Aes128, features)),
-        // Zeros are written faster by some CPUs.
+        // A fill value other than zero, because some CPUs write zeros faster.
         ("memset", &|_| Ok(Box::new(|_, output| output.fill(0x5a)))),
     ];
-    // Half a gigabyte, if anything is wanted.
+    // Half a gigabyte, allocated only if a subject matches.
     let shared: LazyCell<Shared> = LazyCell::new(|| Rc::new(RefCell::new((vec![1; BYTES], vec![2; BYTES]))));
     let mut group = Vec::new();
     for (name, make) in makers {
@@ -55,7 +55,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// The key, and the best plans under a cap of instructions, which have given the reference's bytes.
+/// The key, and options for the best plans under an ISA cap, checked against the reference.
 fn checked(id: &str, cipher: Cipher, features: Features) -> Result<(Key, Options), Error> {
     let key = arbitrary_key(cipher)?;
     let options = measured(cipher, features);
@@ -69,7 +69,7 @@ fn ctr(id: &str, cipher: Cipher, features: Features) -> Result<Work, Error> {
     let (key, options) = checked(id, cipher, features)?;
     let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
     Ok(Box::new(move |input, output| {
-        // Both are as long.
+        // Both have the same length.
         if let Ok(buffers) = Buffers::apart(input, output) {
             ctr.apply_at(0, buffers);
         }

@@ -1,4 +1,5 @@
-//! What a mode costs beside the cipher's bare speed: XTS, CBC and every mode with a tag in the same turns as ECB and CTR.
+//! The cost of modes over that of the cipher: XTS, CBC and every mode with a tag, timed in turns with ECB and
+//! CTR.
 
 use crossgrain::internal::check;
 use crossgrain::internal::reference;
@@ -10,28 +11,28 @@ use super::subject::{Candidate, Group, MODE_BYTES, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
-/// Messages that authenticated modes seal, and CBC encrypts, together.
+/// Messages per call, for sealing and for CBC encryption.
 const MESSAGES: usize = 512;
 const MESSAGE_BYTES: usize = 16 * 1024;
 
-/// Tags that are compared with the reference first: more than there are lanes.
+/// Tags that are compared with the reference first; more than there are lanes.
 const CHECKED_TAGS: usize = 64;
 
-/// What is compared with the reference first: a few bundles, in sectors of the sizes timed.
+/// Bytes that are compared with the reference first: a few bundles, in sectors of the timed sizes.
 const CHECKED_BYTES: usize = 8192;
 
-/// Initialisation vector, first counter, and what nonces are cut from.
+/// The initialisation vector and first counter. Nonces are its first bytes.
 const IV: Block = *b"sixteen bytes iv";
 
-/// A mode at work in place on bytes, which may be cut into messages.
+/// A mode in place on bytes, which it may split into messages.
 type Work = Box<dyn FnMut(&mut [u8])>;
 
-/// The same by the reference, on one message.
+/// The same by the reference on one message.
 type Expected = Box<dyn Fn(&mut [u8])>;
 
 type Made = Result<(Work, Expected), Error>;
 
-/// A cipher's key and how its modes are to be run.
+/// A cipher and the options of its modes.
 struct Setting {
     cipher: Cipher,
     options: Options,
@@ -54,7 +55,7 @@ impl Job {
     }
 }
 
-/// What is timed: a few modes without a tag, and every mode with one, on a message and on many.
+/// The timed jobs: a few modes without a tag, and every mode with one, on one message and on many.
 fn jobs() -> Vec<(String, Job)> {
     let many = |job| Job { messages: MESSAGES, message_bytes: MESSAGE_BYTES, ..job };
     let encrypt = |mode| Job::one(mode, Direction::Encrypt);
@@ -76,7 +77,7 @@ fn jobs() -> Vec<(String, Job)> {
     jobs
 }
 
-/// XTS in sectors of every size that is usual, and in one.
+/// XTS with sectors of the usual sizes, and with a single sector.
 fn in_sectors() -> [(String, Job); 3] {
     [512, 4096, MODE_BYTES].map(|sector_bytes| {
         let job = Job { sector_bytes, ..Job::one(Mode::Xts, Direction::Encrypt) };
@@ -95,7 +96,7 @@ pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// Sectors of ciphers whose other modes are not timed.
+/// XTS of ciphers whose other modes are not timed.
 pub(super) fn sectors(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in [Cipher::Sm4, Cipher::Camellia128, Cipher::Camellia256, Cipher::Aria128, Cipher::Aria256] {
@@ -132,7 +133,7 @@ fn of(
 }
 
 impl Setting {
-    /// The key of a mode; where it is two, they differ.
+    /// A key for the mode. If it consists of two keys, they differ.
     fn key(&self, mode: Mode) -> Vec<u8> {
         let mut key = vec![0x5a; mode.key_bytes(self.cipher)];
         key[self.cipher.key_bytes()..].fill(0xa5);
@@ -148,7 +149,7 @@ impl Setting {
         Start { iv, sector: 0, sector_bytes: job.sector_bytes }
     }
 
-    /// Messages one after another. Their lengths, by the constants above, suit every mode; so below.
+    /// Messages one after another. The message lengths chosen above suit every mode, here and below.
     fn plain(&self, job: Job) -> Result<Work, Error> {
         let Job { mode, direction, message_bytes, .. } = job;
         let (start, key) = (Self::start(job), self.key(mode));
@@ -160,7 +161,7 @@ impl Setting {
         }))
     }
 
-    /// Messages side by side, of which each by itself is serial.
+    /// Messages in parallel lanes, each of which is serial.
     fn chains(&self, message_bytes: usize) -> Result<Work, Error> {
         let key = Key::new(self.cipher, &self.key(Mode::Cbc))?;
         let cbc = Cbc::with_options(&key, Direction::Encrypt, &self.options)?;
@@ -171,7 +172,7 @@ impl Setting {
         }))
     }
 
-    /// Messages sealed together.
+    /// Messages sealed in one call.
     fn sealed(&self, job: Job) -> Result<Work, Error> {
         let nonce = Self::start(job).iv;
         let mode = job.mode.aead(self.cipher, &self.key(job.mode), BLOCK_BYTES, &self.options)?;
@@ -182,7 +183,7 @@ impl Setting {
         }))
     }
 
-    /// Messages whose tags are made together by CMAC.
+    /// Messages whose CMAC tags are computed in one call.
     fn authenticating_many(&self, id: String) -> Result<Candidate, Error> {
         let key = Key::new(self.cipher, &self.key(Mode::Cbc))?;
         let cmac = Cmac::with_options(&key, &self.options)?;
@@ -218,7 +219,7 @@ fn messages(data: &[u8]) -> Vec<&[u8]> {
     data.chunks(MESSAGE_BYTES).collect()
 }
 
-/// Rijndael with wider blocks in the modes that are parallel, beside AES of the same keys above.
+/// Rijndael with wider blocks in the parallel modes, for comparison with AES at the same key sizes.
 pub(super) fn wide(features: Features, filter: &str) -> Group {
     let options = wide::Options { features: Some(features), threads: 1, ..wide::Options::default() };
     let mut group = Vec::new();
@@ -240,7 +241,7 @@ pub(super) fn wide(features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// The whole blocks there are, from the same counter every time.
+/// The whole blocks of the buffer, from the same counter in each call.
 fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: Mode, direction: Direction) -> Made {
     let block_bytes = cipher.block_bytes();
     let first = wide::State::new(cipher, &[0; 32][..block_bytes])?;
@@ -257,7 +258,7 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: Mode, direction: Dire
     ))
 }
 
-/// The same by the reference. Counters of so few blocks are their last two bytes.
+/// The same by the reference. The counter values fit its last two bytes.
 fn wide_reference(cipher: Rijndael, mode: Mode, direction: Direction, data: &mut [u8]) {
     let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
     let by = reference::rijndael::rijndael(block_bytes, key);
@@ -275,7 +276,7 @@ fn wide_reference(cipher: Rijndael, mode: Mode, direction: Direction, data: &mut
     }
 }
 
-/// A mode that has given the reference's bytes.
+/// A candidate whose result equals the reference's.
 fn candidate(
     id: String,
     bytes: usize,

@@ -1,8 +1,9 @@
-//! `crossgrain bench --planner`: what the planner's choices are worth.
+//! `crossgrain bench --planner`: the quality of the planner's choices.
 //!
-//! Costs are measured once. Then, for every job under every ISA cap, the paths predicted to be best, the best
-//! of every pure form and the best that mix representations run end to end, in turns. The fastest of them
-//! stands for the best there is, and the choices of the two efforts that measure are held against it.
+//! Costs are measured once. Then, for every job under every ISA cap, three sets of paths are timed end to
+//! end, in turns: those predicted to be best, the best of every pure form, and the best that mix
+//! representations. The fastest of them represents the optimum. The choices of the efforts `measure` and
+//! `exhaustive` are compared with it.
 
 use crossgrain::Policy;
 use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
@@ -20,10 +21,10 @@ use crate::typed::clock_ns;
 
 const CIPHER: Cipher = Cipher::Aes128;
 
-/// What stands for every path there is.
+/// The paths that represent all paths.
 const EVERY: Field = Field { best: 96, mixed: 24, len_bytes: 1 << 20, budget_ms: 2500 };
 
-/// ISA caps that between them switch off every extension.
+/// ISA caps that together switch off every extension.
 const CAPS: [&str; 10] = [
     "portable",
     "sse2-aes-gfni",
@@ -37,28 +38,28 @@ const CAPS: [&str; 10] = [
     "avx512",
 ];
 
-/// How far, in percent, the choice of `measure` and that of `exhaustive` may be behind the best, and a
-/// prediction off the truth.
+/// Limits in percent: the loss of the choice of `measure` and of `exhaustive` against the best, and the error
+/// of a prediction.
 const BARS: [f64; 3] = [5.0, 2.0, 10.0];
 
-/// What was found for one job under one cap.
+/// The result for one job under one cap.
 struct Finding {
     id: String,
     paths: usize,
     best: String,
     gb_per_s: f64,
-    /// How far behind the best, in percent, the choices of the three efforts are.
+    /// The loss of the choices of the three efforts against the best, in percent.
     behind: [f64; 3],
-    /// How far off the truth, in percent, the prediction of the path chosen by measured costs is.
+    /// The prediction error of the path chosen by measured costs, in percent.
     prediction: f64,
     /// The fastest path that mixes representations, and its time as a multiple of the best pure form's.
     mixed: String,
     mixed_to_pure: f64,
-    /// How long it took to search for all plans of the job.
+    /// Time to search for all plans of the job.
     search_ms: f64,
 }
 
-/// Measures, prints a line a job and cap, and what it comes to.
+/// Measures, and prints one line per job and cap and a conclusion.
 pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result<(), Error> {
     let features = Features::from_environment()?;
     let cases = cases(filter, features, policy)?;
@@ -80,7 +81,7 @@ pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result
     conclusion(&findings, printer)
 }
 
-/// Every job under every cap that has the filter in its id.
+/// Every job under every cap whose id contains the filter.
 fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
     let mut cases = Vec::new();
     for (cap, features) in caps(allowed)? {
@@ -102,7 +103,7 @@ fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String,
     Ok(cases)
 }
 
-/// Caps that differ on this CPU, and what they leave.
+/// Caps with different features on this CPU, and those features.
 fn caps(allowed: Features) -> Result<Vec<(&'static str, Features)>, Error> {
     let mut caps: Vec<(&str, Features)> = Vec::new();
     for cap in CAPS {
@@ -138,7 +139,7 @@ fn found(
     let best_ns = best.measured.fastest_ns;
     let by_measure_ns = run_ns(measured.to_string()).ok_or_else(nothing)?;
     let by_exhaustive_ns = run_ns(chosen.plan.to_string()).ok_or_else(nothing)?;
-    // What estimates prefer need not be among the best by measured costs.
+    // The choice by estimates need not be among the best by measured costs.
     let by_estimate_ns = match run_ns(estimated.to_string()) {
         Some(run_ns) => run_ns,
         None => {
@@ -164,7 +165,7 @@ fn found(
     })
 }
 
-/// A plan in a line.
+/// A path as one line.
 fn told(contender: &Contender) -> String {
     summary(&contender.path.names().collect::<Vec<_>>())
 }
@@ -197,7 +198,7 @@ fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
     ))
 }
 
-/// How often each bar is met, and whether any mix of representations gains anything.
+/// The number of cases within each limit, and whether mixing representations gains anything.
 fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> {
     let [measure_bar, exhaustive_bar, prediction_bar] = BARS;
     let count = |holds: &dyn Fn(&Finding) -> bool| findings.iter().filter(|one| holds(one)).count();

@@ -1,17 +1,17 @@
-//! The ratios that matter, each between two rows of the same run.
+//! Ratios of interest, each between two rows of the same run.
 
 use super::Row;
 
 /// A ratio of speeds.
 pub(crate) struct Ratio {
     pub(crate) what: String,
-    /// Of the medians.
+    /// The ratio of the medians.
     pub(crate) value: f64,
-    /// Of the fastest samples of both sides.
+    /// The ratio of the fastest samples.
     pub(crate) best: f64,
 }
 
-/// What is compared: the one above the line, and the one below.
+/// The name of each ratio, its numerator and its denominator.
 const RATIOS: &[(&str, &str, &str)] = &[
     ("AES-128-CTR, two rounds by table / all ten", "aes-128-ctr/best", "aes-128-ctr/ten-rounds"),
     ("256 MiB AES-128-CTR / memcpy", "out-of-cache/aes-128-ctr/best", "out-of-cache/memcpy"),
@@ -34,7 +34,7 @@ const RATIOS: &[(&str, &str, &str)] = &[
     ("Serpent-256-EAX / CTR, many messages", "modes/serpent-256/eax-many", "modes/serpent-256/ctr-many"),
 ];
 
-/// Those ratios whose both sides were measured.
+/// The ratios for which both rows were measured.
 pub(crate) fn found(rows: &[Row]) -> Vec<Ratio> {
     let row = |id: &str| rows.iter().find(|row| row.id == id);
     let ratios = RATIOS.iter();

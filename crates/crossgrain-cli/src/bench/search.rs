@@ -1,6 +1,7 @@
-//! Trying keys: how fast a search goes on one thread.
+//! The speed of key search on one thread.
 //!
-//! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
+//! A key counts as a block of 16 bytes, whatever its length. So keys per second are bytes per second divided
+//! by 16.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,14 @@ use super::subject::{Candidate, Group, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
-/// Keys of a table, as many as a search of a mask takes.
+/// Keys of a table, the number that a mask search uses.
 const TABLE_KEYS: usize = 4096;
 
-/// Outer keys that each of a table's is added to.
+/// Outer keys; each is combined with every key of the table.
 const OUTER_KEYS: usize = 64;
 
-/// Where the first of them takes longer, it is the only one: a cipher without kernels of its own tries a hundredth of the keys in a
-/// second.
+/// If the first outer key takes longer than this, only that one is used. A cipher without a search kernel
+/// tries a hundredth of the keys per second.
 const LONG: Duration = Duration::from_millis(2);
 
 /// Masks, word lists, and plaintext known in part.
@@ -40,7 +41,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// A search that has found a key that was planted, and no other.
+/// A search that has found a planted key and no other.
 fn candidate(
     id: String,
     cipher: Cipher,
@@ -51,7 +52,7 @@ fn candidate(
     let options = measured(cipher, features);
     let pair = match direction {
         Direction::Encrypt => Pair::whole(direction, [1; 16], [2; 16]),
-        // Of a pair known in full the kernel would take the other way.
+        // If the pair were known in full, the kernel could search in the other direction.
         Direction::Decrypt => {
             let mut pair = Pair::whole(direction, [1; 16], [2; 16]);
             pair.mask[15] = 0;
@@ -82,7 +83,7 @@ fn candidate(
     let run = move || {
         found.clear();
         if usage == Use::Once {
-            // A list is new keys every time.
+            // A word list gives new keys each time.
             table.refill(&inner);
         }
         search.search(&outer, &table, &mut found);

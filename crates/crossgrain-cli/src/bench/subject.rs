@@ -1,4 +1,4 @@
-//! What is timed, in groups whose members are compared with one another.
+//! The subjects of the benchmark, in groups whose members are compared with one another.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::error::Error;
 use crate::wisdom;
 
 pub(super) const MODE_BYTES: usize = 1 << 20;
-/// Enough for two threads to share, little enough for the last cache.
+/// Large enough to share between two threads, small enough for the last-level cache.
 const SHARED_BYTES: usize = 8 << 20;
 
-/// Something to be timed.
+/// A subject to time.
 pub(crate) struct Candidate {
     pub(crate) id: String,
     pub(crate) bytes: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
 
 pub(super) type Group = Result<Vec<Candidate>, Error>;
 
-/// All groups that have anything left under the filter, made one by one, since some are large.
+/// All groups with members that match the filter. They are created one at a time, because some are large.
 pub(crate) fn groups<'a>(
     plans: Option<&'a Arc<Plans>>,
     policy: Policy,
@@ -51,7 +51,7 @@ pub(crate) fn groups<'a>(
     Ok(kinds.into_iter().map(|kind| kind()))
 }
 
-/// Every variant available, by itself.
+/// Every available variant as a single stage.
 fn variants(features: Features, filter: &str) -> Group {
     let wanted = |variant: &&Variant| variant.is_available(features) && variant.name.contains(filter);
     table().iter().filter(wanted).filter_map(|variant| one_variant(variant, features).transpose()).collect()
@@ -73,7 +73,7 @@ fn one_variant(variant: &Variant, features: Features) -> Result<Option<Candidate
     }))
 }
 
-/// What the id of a plan has behind it under a policy.
+/// The suffix of a plan's id under a policy.
 pub(super) const fn suffix(policy: Policy) -> &'static str {
     match policy {
         Policy::ConstantTime => "",
@@ -81,13 +81,13 @@ pub(super) const fn suffix(policy: Policy) -> &'static str {
     }
 }
 
-/// A mode of ours under a name: how its options differ from the default.
+/// A named set of options for a mode.
 struct Kind {
     name: &'static str,
     options: Options,
 }
 
-/// The best plan and a few that are compared with it.
+/// The best plan, and a few for comparison.
 fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
     match family {
         Family::Aes => aes_kinds(features, birth),
@@ -111,12 +111,12 @@ fn options(features: Features) -> Options {
     Options { features: Some(features), threads: 1, ..Options::default() }
 }
 
-/// The same, by what was measured on this machine.
+/// The same, with the costs measured on this machine.
 pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
     Options { costs: wisdom::costs(cipher), ..options(features) }
 }
 
-/// Bit slices of the widest registers, with whatever transposes them best.
+/// Bit slices in the widest registers, with the best transposition for them.
 fn bitsliced(features: Features, birth: Birth) -> Options {
     let name = match birth {
         Birth::Counter => "aes-ctr-walk/bitsliced512/avx512",
@@ -129,7 +129,7 @@ fn bitsliced(features: Features, birth: Birth) -> Options {
     }
 }
 
-/// The best plan, the best without AES instructions, and others that leave instructions out.
+/// The best plan, the best without AES instructions, and others without further instructions.
 fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
     let without_aes = features.without(Features::AES).without(Features::VAES);
     let mut kinds = vec![
@@ -171,7 +171,7 @@ fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filte
             });
             for Kind { name, options } in kinds(features, cipher.family(), birth).into_iter().chain(stored) {
                 let id = format!("{cipher}-{mode}/{name}");
-                // Beside each plan what it is where more may leak.
+                // Each plan is followed by the plan for the policy that allows more leaks.
                 let looser = (options.policy == Policy::ConstantTime && policy == Policy::Any)
                     .then(|| (id.clone() + suffix(policy), Options { policy, ..options.clone() }));
                 for (id, options) in [(id, options)].into_iter().chain(looser) {
@@ -190,7 +190,7 @@ fn message_lengths() -> impl Iterator<Item = usize> {
     std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&bytes| bytes <= MODE_BYTES)
 }
 
-/// Messages of every length, each begun anew: what batching brings.
+/// Messages of every length, each started anew, to show the effect of batching.
 fn lengths(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     let kinds = aes_kinds(features, Birth::Counter);
@@ -208,7 +208,7 @@ fn lengths(features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-/// The same work on one thread and on more.
+/// The same work on one thread and on several.
 fn threads(features: Features, filter: &str) -> Group {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
     let mut group = Vec::new();
@@ -230,7 +230,7 @@ pub(super) fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
     Ok(Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?)
 }
 
-/// A mode in place on a buffer that begins on a page.
+/// A mode in place on a page-aligned buffer.
 fn candidate(
     id: String,
     cipher: Cipher,
@@ -253,11 +253,11 @@ fn candidate(
             let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
             Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
         }
-        // Searches have candidates of their own.
+        // Searches have separate candidates.
         Birth::Bytes | Birth::Keys { .. } => {
             let ecb = Ecb::with_options(&key, direction, &options)?;
             Box::new(Timed(move || {
-                // Whole blocks, by the constant above.
+                // The length is a multiple of the block, so this cannot fail.
                 let _ = ecb.apply(&mut memory[page..][..bytes]);
             }))
         }

@@ -1,4 +1,8 @@
 //! `crossgrain decrypt` and `crossgrain verify`.
+//!
+//! Both open the header, derive the key, and run the chunks of a window of the plaintext through `flow`. A
+//! chunk is written only if it is authentic. `verify` discards the plaintext. `--range` narrows the window,
+//! and `--keep-partial` keeps the authentic bytes before damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};

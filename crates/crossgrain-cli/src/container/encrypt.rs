@@ -1,4 +1,8 @@
 //! `crossgrain encrypt`.
+//!
+//! The output is the header (omitted with `--bare`), the payload's prefix, and the sealed chunks. The user's
+//! secret is dropped, and thereby overwritten, before the first chunk is read. If the output is a file,
+//! threads write chunks at their positions; otherwise in order.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! Chunks through the pipeline, in groups: read in order, computed by any thread, and written by it at once where
-//! the output is a file, in order elsewhere.
+//! Runs groups of chunks through the pipeline. They are read in order and computed by any thread. If the
+//! output is a file, the computing thread writes them at their position; otherwise they are written in order.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,18 +15,18 @@ use crate::pipeline::{self, Cut, Failure, Made};
 use crate::profile::{self, Activity};
 use crate::progress::Progress;
 
-/// Chunks in a group: enough to fill the lanes of EAX's tags.
+/// Chunks in a group, enough to fill the lanes of EAX's tags.
 const GROUP_CHUNKS: usize = 64;
 
-/// What all buffers together may hold, whatever the number of threads.
+/// The maximum total size of all buffers in bytes, for any number of threads.
 const BUFFER_BYTES_MAX: usize = 32 << 20;
 
-/// Chunks from the number `first` on, from one buffer into another: which bytes of that to write, and what is
-/// wrong behind them. The flag tells that they are the last.
+/// Computes chunks from the number `first` on, from one buffer into another. The flag says whether they
+/// include the last chunk. Gives the bytes to write and an error that applies after them.
 pub(super) type Step<'a> =
     dyn Fn(u64, bool, &[u8], &mut [u8]) -> (Range<usize>, Result<(), Refusal>) + Sync + 'a;
 
-/// Writes into a file what comes of the chunks from a number on.
+/// Writes the results of chunks, from a chunk number on, at their position in a file.
 pub(super) type WriteAt<'a> = dyn Fn(&File, &[u8], u64) -> io::Result<()> + Sync + 'a;
 
 /// A stream of chunks.
@@ -34,27 +34,29 @@ pub(super) struct Flow<'a> {
     pub(super) from: &'a Name,
     pub(super) to: &'a Name,
     pub(super) workers: NonZero<usize>,
-    /// Bytes of a whole chunk, read and written.
+    /// Lengths in bytes of a whole chunk as read and as written.
     pub(super) chunk_bytes: [usize; 2],
     /// The number of the first chunk.
     pub(super) first: u64,
-    /// Whether the input reaches to the last chunk.
+    /// Whether the input includes the last chunk.
     pub(super) ends: bool,
     /// The length of the input, if that is known.
     pub(super) len_bytes: Option<u64>,
     pub(super) step: &'a Step<'a>,
-    /// How to write what comes of the chunks from a number on, for a file that need not be written in order.
+    /// The file and the function that writes results at their position, if the output need not be written in
+    /// order.
     pub(super) write_at: Option<(&'a File, &'a WriteAt<'a>)>,
 }
 
-/// Why a group could not be done.
+/// The reason why a group failed.
 enum Stop {
     Refused(Refusal),
     Write(io::Error),
 }
 
 impl Flow<'_> {
-    /// Runs it all. What is written goes through `progress` in order, and is there already where it was written at once.
+    /// Runs the whole stream. Output passes through `progress` in order. Bytes that `write_at` has written
+    /// are already in the file by then.
     pub(super) fn run<W: Write + Send>(
         &self,
         input: impl Read + Send,
@@ -74,7 +76,8 @@ impl Flow<'_> {
             Made { bytes: in_bytes + made.bytes.start..in_bytes + made.bytes.end, failure: made.failure }
         });
         let read_bytes = done.map_err(|failure| self.explained(failure))?;
-        // The last chunk is short: behind whole groups it is still to come, or missing.
+        // The last chunk is shorter than a whole one. After whole groups it is still missing, so it is
+        // computed from an empty input.
         if self.ends && read_bytes.is_multiple_of(in_bytes as u64) {
             let mut room = vec![0; self.chunk_bytes[1]];
             let chunks = read_bytes / self.chunk_bytes[0] as u64;
@@ -85,7 +88,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// A group, written at once where that can be.
+    /// Computes a group, and writes it at its position if possible.
     fn group(&self, first: u64, is_last: bool, read: &[u8], room: &mut [u8]) -> Made<Stop> {
         let (bytes, done) = (self.step)(first, is_last, read, room);
         if let Some((file, write_at)) = self.write_at {

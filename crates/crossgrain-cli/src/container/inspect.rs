@@ -1,4 +1,4 @@
-//! `crossgrain inspect`: what a header says, to anybody.
+//! `crossgrain inspect`: prints the contents of a header, without a key.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::read_header;
 use crate::error::Error;
 use crate::input::Input;
 
-/// Reads a header, and tells of it and of the lengths that follow.
+/// Reads a header and prints it with the lengths that follow from it.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
     let mut input = Input::open(args.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
     let header = read_header(&mut input)?;
@@ -23,7 +23,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
     written.map_err(|error| Error::print(&error))
 }
 
-/// `plaintext_bytes` is `None` for a stream, whose length nobody knows, and within that for a file cut off.
+/// `plaintext_bytes` is `None` for a stream, whose length is unknown, and `Some(None)` for a truncated file.
 fn as_json(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
     let kdf = match &header.kdf {
         Kdf::RawKey => json!("key"),

@@ -1,4 +1,4 @@
-//! What files are encrypted by: asked for at the terminal, or read from a file. Wiped when dropped.
+//! Secrets of files: prompted for at the terminal or read from a file, and overwritten when dropped.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::output::apart;
 use crate::secret;
 use crate::system;
 
-/// No passphrase is longer.
+/// The maximum length of a passphrase in bytes.
 const PASSPHRASE_BYTES_MAX: usize = 4096;
 
 /// Where the key comes from.
@@ -37,7 +37,7 @@ pub(super) struct KeyArgs {
     key_file: Option<PathBuf>,
 }
 
-/// A secret as the user gave it.
+/// A secret from the user.
 pub(super) enum Known {
     Key(Zeroizing<Vec<u8>>),
     Passphrase(Zeroizing<String>),
@@ -53,12 +53,12 @@ impl Known {
 }
 
 impl KeyArgs {
-    /// Whether it is a key and not a passphrase.
+    /// Whether the secret is a key rather than a passphrase.
     pub(super) const fn is_key(&self) -> bool {
         self.key_file.is_some()
     }
 
-    /// Refuses to write over the file that holds the secret.
+    /// Refuses to overwrite the file that holds the secret.
     pub(super) fn apart_from(&self, output: &Path) -> Result<(), Error> {
         for (option, path) in [("--key-file", &self.key_file), ("--passphrase-file", &self.passphrase_file)] {
             apart((option, path.as_deref()), ("--output", Some(output)))?;
@@ -66,7 +66,7 @@ impl KeyArgs {
         Ok(())
     }
 
-    /// The key or passphrase for a file of this suite; one that is chosen now is asked for `twice`.
+    /// The key or passphrase for a file of this suite. A new passphrase is prompted for `twice`.
     pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
         if let Some(path) = &self.key_file {
             let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
@@ -76,7 +76,8 @@ impl KeyArgs {
             (Some(path), _) => {
                 first_line_of(File::open(path), &format!("passphrase file '{}'", shown(path)))?
             }
-            // Opened by name, a file would be read from its beginning, and once more by whoever reads it next.
+            // Opening it by name would read from the start of the file, and a later reader would read the
+            // same bytes again.
             (None, Some(0)) => first_line_of(standard_input(), "file descriptor 0")?,
             (None, Some(number)) => {
                 first_line_of(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
@@ -90,7 +91,7 @@ impl KeyArgs {
     }
 }
 
-/// Asks at the terminal, wherever standard input and output lead.
+/// Prompts at the terminal, even if standard input and output are redirected.
 fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
     let ask = |prompt| {
         let answer = system::ask(prompt, |terminal| first_line(terminal, "the terminal"));
@@ -121,7 +122,7 @@ fn first_line_of(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>
 fn first_line(input: &mut impl Read, name: &str) -> Result<Zeroizing<String>, Error> {
     let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES_MAX]);
     let mut len_bytes = 0;
-    // No further than the line: what follows may be for somebody else.
+    // Reads byte by byte up to the line end, because the bytes after it may be the data.
     while len_bytes < buffer.len() {
         let got =
             fill(input, &mut buffer[len_bytes..=len_bytes]).map_err(|error| Error::read(name, &error))?;

@@ -1,7 +1,8 @@
-//! `crossgrain encrypt`, `decrypt`, `verify`, `inspect` and `keygen`: encrypted files, by `docs/format.md`.
+//! The commands `crossgrain encrypt`, `decrypt`, `verify`, `inspect` and `keygen` for encrypted files
+//! (`docs/format.md`).
 //!
-//! `flow` drives chunks through the pipeline, `keys` has the secrets and asks for them, `resume` goes on where an
-//! earlier decryption ended; each command is a file.
+//! Each command has its own file. `flow` runs chunks through the pipeline, `keys` reads secrets, and `resume`
+//! continues an interrupted decryption.
 
 mod args;
 mod decrypt;
@@ -26,14 +27,14 @@ use crossgrain_container::{Damage, Error as Refusal, Header, fill};
 use crate::error::{Error, Exit, exit_of};
 use crate::input::Input;
 
-/// The first bytes of files of other programs, what these files are, and what reads them.
+/// The first bytes of other programs' files, a description of these files, and the command that reads them.
 const FOREIGN: [(&[u8], &str, &str); 11] = [
     (b"age-encryption.org/", AGE, "age --decrypt"),
     (b"-----BEGIN AGE ENCRYPTED", AGE, "age --decrypt"),
     (b"-----BEGIN PGP", PGP, "gpg --decrypt"),
     (b"Salted__", "a file of `openssl enc`, not of crossgrain", "openssl enc -d"),
     (b"PK\x03\x04", "a ZIP archive, not a file of crossgrain", "unzip"),
-    // OpenPGP's packets of session keys, in the old and the new format, for passphrases and for keys.
+    // OpenPGP session-key packets, in the old and the new format, for passphrases and for keys.
     (b"\x8c\x0d\x04", PGP, "gpg --decrypt"),
     (b"\xc3\x0d\x04", PGP, "gpg --decrypt"),
     (b"\x84\x5e\x03", PGP, "gpg --decrypt"),
@@ -44,7 +45,8 @@ const FOREIGN: [(&[u8], &str, &str); 11] = [
 const AGE: &str = "a file of age, not of crossgrain";
 const PGP: &str = "a file of OpenPGP, not of crossgrain";
 
-/// Reads the header of a file. If it has none, the error says whose file it is, as far as that is known.
+/// Reads the header of a file. If there is none, the error names the program that wrote the file, if it is
+/// recognised.
 fn read_header(input: &mut Input) -> Result<Header, Error> {
     let refusal = match Header::read(&mut *input) {
         Ok(header) => return Ok(header),
@@ -66,7 +68,7 @@ fn read_header(input: &mut Input) -> Result<Header, Error> {
     })
 }
 
-/// What the library refused of a file, as the user is told it. What the cipher refuses has nothing to do with the file.
+/// The error message for a file that the library refused. Errors of the cipher do not depend on the file.
 fn refused(name: impl Display, refusal: Refusal) -> Error {
     let exit = match &refusal {
         Refusal::Io(error) => return Error::read(name, error),

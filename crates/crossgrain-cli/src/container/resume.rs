@@ -1,13 +1,14 @@
-//! Going on where an earlier run ended.
+//! Continues an interrupted decryption.
 //!
-//! The run decrypts everything again, but instead of writing what is there already it compares: so the result is the
-//! same as without the interruption, and never half of one input and half of another, whatever lies there. Encryption is
-//! not resumed: a salt that is found in a file may have served another plaintext.
+//! The run decrypts everything again. Where the partial file already has data, it compares instead of
+//! writing. The result is therefore the same as without the interruption, and never a mix of two inputs,
+//! whatever the partial file holds. Encryption is not resumed, because the salt in a partial file may have
+//! been used for another plaintext.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
-/// A file that is compared as far as it goes, and continued from there.
+/// A file that is compared up to its end and appended to from there.
 #[derive(Debug)]
 pub(super) struct Resumed<'a> {
     file: &'a File,
@@ -16,13 +17,13 @@ pub(super) struct Resumed<'a> {
 }
 
 impl<'a> Resumed<'a> {
-    /// Begins at the beginning of a file.
+    /// Starts at the beginning of a file.
     pub(super) fn new(mut file: &'a File) -> io::Result<Self> {
         file.rewind()?;
         Ok(Self { file, left_bytes: file.metadata()?.len(), there: Vec::new() })
     }
 
-    /// Fails if the file goes on.
+    /// Fails if the file is longer than the output.
     pub(super) fn finish(self) -> io::Result<()> {
         if self.left_bytes > 0 { Err(differs()) } else { Ok(()) }
     }

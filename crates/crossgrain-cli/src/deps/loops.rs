@@ -1,4 +1,4 @@
-//! What depends on what in a file of loops.
+//! The dependences in a file of loops.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ use crate::error::{Error, Exit};
 use crate::input::shown;
 use crate::output::{apart, write_file};
 
-/// Longest file that is read: more than any program may have.
+/// The maximum length of a file in bytes, which is more than any accepted program has.
 const FILE_BYTES: u64 = 1 << 17;
 
 /// Analyses a file.
@@ -87,7 +87,7 @@ fn verdict(looped: &Looped) -> &'static str {
     if looped.is_parallel() { "parallel" } else { "serial" }
 }
 
-/// What a parallel loop needs, or what makes a loop serial.
+/// The steps that make a loop parallel, or the dependences that make it serial.
 fn reasons(analysis: &Analysis, number: usize) -> Vec<String> {
     let looped = &analysis.loops[number];
     if looped.is_parallel() {

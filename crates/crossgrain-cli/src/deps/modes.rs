@@ -1,4 +1,4 @@
-//! Which iterations of a mode depend on which, and what may run in parallel.
+//! Dependences between the iterations of a mode, and which iterations may run in parallel.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Args;
 use crate::error::Error;
 
-/// Prints what was asked for.
+/// Runs the command.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let directions: &[Direction] = match (args.decrypt, args.mode) {
         (true, _) => &[Direction::Decrypt],
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     printed.and_then(|()| output.flush()).map_err(|error| Error::print(&error))
 }
 
-/// One line: the loop over the message first, then those that only make a tag.
+/// One line: first the loop over the message, then the loops that only compute a tag.
 fn summary(analysis: &Analysis) -> String {
     let place = if analysis.in_place { ", in place" } else { "" };
     let mode = analysis.mode.name().to_uppercase();
@@ -45,7 +45,7 @@ fn summary(analysis: &Analysis) -> String {
     line
 }
 
-/// The dependence that decides, and what it comes to.
+/// The verdict on a loop, with the dependence that decides it.
 fn verdict(found: &Loop) -> String {
     let verdict = found.verdict();
     let decides = found

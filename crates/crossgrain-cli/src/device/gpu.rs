@@ -1,4 +1,4 @@
-//! Work on a device that this machine has.
+//! Work on a GPU of this machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -17,28 +17,28 @@ use super::Wanted;
 use crate::error::{self, Error, Exit};
 use crate::wisdom;
 
-/// Bytes that go to a device at once: enough to outweigh what a run costs by itself, while the few pieces that are under
-/// way fit any memory.
+/// Bytes per transfer to a device. Long enough to outweigh the overhead of a run; the few transfers in
+/// progress fit any device memory.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// Work that a device does.
+/// A job that a device computes.
 pub(crate) struct OnDevice {
     id: String,
-    /// Nothing once the device has failed.
+    /// `None` once the device has failed.
     cipher: Mutex<Option<Keyed>>,
     chunk_bytes: usize,
-    /// Whether no other will do.
+    /// Whether the user named this device, so that no other may do the work.
     is_demanded: bool,
     explain: bool,
 }
 
 impl OnDevice {
-    /// The device of this name.
+    /// The device with this name.
     pub(super) fn named(id: &str, wanted: &Wanted<'_>) -> Result<Self, Error> {
         Self::open(id, wanted, true).map_err(|error| failed(id, &error))
     }
 
-    /// The device that a plan puts work on, unless it is not what it was when it was measured.
+    /// The device that a plan chose; `None` if it has changed since it was measured.
     pub(super) fn of_plan(place: &Place, wanted: &Wanted<'_>) -> Option<Self> {
         match Self::open(&place.name, wanted, false) {
             Ok(device) => Some(device),
@@ -68,18 +68,19 @@ impl OnDevice {
     }
 
     fn new(id: String, cipher: Keyed, is_demanded: bool, explain: bool) -> Self {
-        // Blocks, so that counters stand where chunks begin.
+        // Whole blocks, so that every chunk begins at a counter value.
         let chunk_bytes = CHUNK_BYTES.min(cipher.piece_bytes()).next_multiple_of(BLOCK_BYTES);
         Self { id, cipher: Mutex::new(Some(cipher)), chunk_bytes, is_demanded, explain }
     }
 
-    /// Most bytes of a call.
+    /// The most bytes per call.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
 
-    /// Replaces a chunk, whose first block has this counter, if it has any. False if the CPU has to do it: because the device
-    /// failed, or is busy, unless no other will do. So a job is split by how fast either is.
+    /// Computes a chunk in place; `counter` is that of its first block in counter mode. Returns false if the
+    /// CPU must compute the chunk, because the device failed or is busy. So work is divided by the speeds of
+    /// both. A device that the user named is waited for, and its failure is an error.
     pub(crate) fn apply(&self, counter: u128, data: &mut [u8]) -> Result<bool, Error> {
         let mut cipher = match self.cipher.try_lock() {
             Ok(cipher) => cipher,
@@ -101,17 +102,17 @@ impl OnDevice {
     }
 }
 
-/// The device and its driver in words.
+/// The names of the device and its driver.
 fn model(info: &Info) -> String {
     format!("{} ({})", info.name, info.driver)
 }
 
-/// What wisdom has of a device, unless that is of another, or by another driver.
+/// The costs in wisdom for this device, if device and driver are still the same.
 fn kept(info: &Info) -> Option<&'static DeviceCosts> {
     wisdom::device(&info.id).filter(|kept| kept.model == model(info))
 }
 
-/// How many threads a group has that runs a program: as wisdom has it, if it can be.
+/// Threads per group for a program: the number in wisdom, if it is valid.
 fn group_threads(device: &Gpu, kernel: Kernel, kept: Option<&DeviceCosts>) -> u32 {
     let (info, usual) = (device.info(), kernel.group_threads(device.language()));
     let Some(&threads) = kept.and_then(|kept| kept.threads.get(kernel.name())) else { return usual };
@@ -122,7 +123,7 @@ fn group_threads(device: &Gpu, kernel: Kernel, kept: Option<&DeviceCosts>) -> u3
     usual
 }
 
-/// How programs are started that are written when they are used: as wisdom has it, if it can be.
+/// Launch parameters for programs that are generated at run time: those in wisdom, if they are valid.
 fn launch(info: &Info) -> Launch {
     let usual = Launch::default();
     let Some(kept) = kept(info) else { return usual };
@@ -137,17 +138,17 @@ fn launch(info: &Info) -> Launch {
     usual
 }
 
-/// Tells what of wisdom is left aside.
+/// Warns that part of the wisdom is ignored.
 fn doubtful(id: &str, told: &str) {
     let mend = "measure again by `crossgrain devices --measure`";
     error::tell(&format!("wisdom ignored: {id} cannot run {told}: {mend}"));
 }
 
-/// What wisdom calls the threads of programs that are written when they are used.
+/// The names in wisdom of the thread counts for programs that are generated at run time.
 const GROUP: &str = "parallel/group";
 const RUN: &str = "parallel/run";
 
-/// A device that searches for keys: of this name, or for `auto` any that is no software.
+/// A device for key search with this name. For `auto`, any device that is not a software renderer.
 pub(crate) fn searcher(id: &str) -> Result<Box<dyn crossgrain_search::Device>, Error> {
     let device = choose(if id == "auto" { "gpu" } else { id }).map_err(|error| failed(id, &error))?;
     if id == "auto" && device.info().is_software {
@@ -157,7 +158,8 @@ pub(crate) fn searcher(id: &str) -> Result<Box<dyn crossgrain_search::Device>, E
     Ok(Box::new(started))
 }
 
-/// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.
+/// Measures the costs of copies and programs on a device. The cost per byte is that of a whole transfer, and
+/// the fixed cost that of the smallest one.
 pub(crate) fn costs(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
     measured(id, ciphers).map_err(|error| failed(id, &error))
 }
@@ -174,7 +176,7 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
         ("download".to_owned(), copies(|copies| copies.download)),
     ];
     let mut threads = BTreeMap::new();
-    // Drivers in software take long to compile a program, and give groups nothing of their own.
+    // Software drivers compile slowly and gain nothing from group sizes.
     let is_tuned = !device.info().is_software;
     if is_tuned {
         let Launch { group_threads, run_threads } = best_launch(&device)?;
@@ -201,7 +203,8 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
     Ok(DeviceCosts { model: model(device.info()), costs: costs.into_iter().collect(), threads })
 }
 
-/// A cost by the time of the smallest piece, and of a whole one: of these a job is made, so their start is in every byte.
+/// A cost from the times of the smallest transfer and of a whole one. A job consists of whole transfers, so
+/// their overhead counts per byte.
 fn affine(few: Duration, many: Duration) -> Cost {
     Cost { fixed_ns: few.as_nanos() as f64, per_byte_ns: many.as_nanos() as f64 / CHUNK_BYTES as f64 }
 }
@@ -222,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    /// A device whose programs add one to every byte. It is lost after so many runs.
+    /// A device whose programs add one to every byte. It is lost after a number of runs.
     struct Fragile {
         info: Info,
         runs: AtomicUsize,

@@ -1,4 +1,4 @@
-//! A program without devices.
+//! Replaces the device module in a program that is built without GPU support.
 
 use crossgrain::Cipher;
 use crossgrain::plan::Place;
@@ -8,21 +8,21 @@ use crossgrain_search::Device;
 use super::Wanted;
 use crate::error::Error;
 
-/// No work is on a device.
+/// Work on a device, which does not exist in this build.
 pub(crate) enum OnDevice {}
 
-/// What was asked of a program without devices.
+/// The error for any request for a device.
 fn refused() -> Error {
     let mend = "build it with `--features gpu`, or leave --device out";
     Error::usage(format!("this program was built without GPUs: {mend}"))
 }
 
-/// Nothing can be measured.
+/// Measuring is not supported.
 pub(crate) fn costs(_id: &str, _ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
     Err(refused())
 }
 
-/// Nothing searches.
+/// Searching is not supported.
 pub(crate) fn searcher(_id: &str) -> Result<Box<dyn Device>, Error> {
     Err(refused())
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{BEFORE_BYTES, CHUNK_BYTES, Cut, Failure, Place, run};
 
-/// Two whole chunks and a piece; the failures below are in the second of them or behind it.
+/// Two whole chunks and a part. The failures below occur in the second chunk or after it.
 const LEN_BYTES: usize = 5 * CHUNK_BYTES / 2;
 
 fn each_number_of_workers(check: impl Fn(NonZero<usize>)) {
@@ -17,7 +17,7 @@ fn painted() -> Vec<u8> {
     (0..LEN_BYTES).map(|i| (i % 251) as u8).collect()
 }
 
-/// Adds to each byte what depends on its position.
+/// Adds a value that depends on its position to each byte.
 fn shift(position: u64, chunk: &mut [u8]) {
     for (at, byte) in (position..).zip(chunk) {
         *byte = byte.wrapping_add((at / 7) as u8);
@@ -30,7 +30,7 @@ fn shifted(data: &[u8]) -> Vec<u8> {
     data
 }
 
-/// Gives a few bytes at a time, is interrupted now and then, and fails when `left` is used up.
+/// A reader that gives a few bytes at a time, is interrupted now and then, and fails after `left` bytes.
 struct Reluctant<'a> {
     data: &'a [u8],
     left: usize,
@@ -53,7 +53,7 @@ impl Read for Reluctant<'_> {
     }
 }
 
-/// Takes so many bytes and no more.
+/// A writer that accepts a limited number of bytes.
 struct Small<'a>(&'a mut Vec<u8>, usize);
 
 impl Write for Small<'_> {

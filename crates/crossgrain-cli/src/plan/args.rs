@@ -1,4 +1,4 @@
-//! `plan` as typed, and what is to be planned.
+//! The arguments of `plan`, and the case made from them.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ pub(crate) struct Args {
     #[arg(long, required_unless_present_any = ["costs", "plan"])]
     job: Option<JobName>,
 
-    /// The size to plan for [default: 1M, for a search 256K]; of a search each key counts as a block of 16 bytes
+    /// The size to plan for [default: 1M, for a search 256K]; of a search each key counts as a block of 16
+    /// bytes
     #[arg(long, value_name = "N", value_parser = some_bytes)]
     bytes: Option<u64>,
 
@@ -58,8 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
     policy: Policy,
 
-    /// Plan for devices too, by the costs that `crossgrain devices --measure` has kept: `auto` or `gpu` for all of them, or one
-    /// by its name
+    /// Plan for devices too, by the costs that `crossgrain devices --measure` has kept: `auto` or `gpu` for
+    /// all of them, or one by its name
     #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["costs", "plan", "save"])]
     device: Asked,
 

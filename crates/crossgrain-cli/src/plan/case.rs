@@ -1,4 +1,5 @@
-//! What is shown: a flow with its costs, the planner's report on it, and where both come from.
+//! The case that `crossgrain plan` shows: a flow with its costs, the planner's report on it, and the origin
+//! of both.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -15,36 +16,36 @@ use crossgrain::{BLOCK_BYTES, Features};
 use super::args::JobName;
 use crate::error::Error;
 
-/// Runners-up that are told.
+/// Runners-up that are shown.
 const RUNNERS_UP: usize = 5;
 
-/// The largest job that is run.
+/// The largest job in bytes whose paths are timed.
 const RUN_BYTES_MAX: u64 = 1 << 26;
 
 /// A planned flow.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// What it is about.
+    /// A title that names the job.
     pub(super) title: String,
-    /// Nothing is known of costs from a file but the costs.
+    /// The job; `None` for costs from a file.
     pub(super) facts: Option<Facts>,
     /// The job's flow over variants.
     job_flow: Option<JobFlow>,
-    /// The same, with devices; or that of a file.
+    /// The same with devices added; or the flow of a cost file.
     pub(super) flow: Flow,
-    /// Devices, and the size in bytes from which on each is faster than one thread, and than all.
+    /// Devices, each with the sizes in bytes from which it is faster than one thread and than all threads.
     pub(super) places: Vec<(Place, [Option<u64>; 2])>,
-    /// The path told first, others to judge it by, and what they are compared with.
+    /// The path shown first, other paths, and the pure forms for comparison.
     pub(super) report: Report,
-    /// What the path told first is.
+    /// A description of the path shown first.
     pub(super) first: String,
-    /// What the first path and the runners-up took end to end, if costs were measured.
+    /// Measured end-to-end times of the first path and the runners-up, if costs were measured.
     pub(super) measured: Vec<Measured>,
-    /// By variant, how far what was measured for its cost spread, as a fraction of the median.
+    /// The spread of the samples of each variant's cost, as a fraction of the median.
     pub(super) spreads: BTreeMap<String, f64>,
 }
 
-/// What was asked for, where it is a job of this library.
+/// The requested job of this library.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) job: Job,
@@ -56,12 +57,12 @@ pub(super) struct Facts {
     pub(super) len_bytes: u64,
 }
 
-/// Where the costs of a job come from.
+/// The origin of a job's costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// The wisdom kept on this machine.
+    /// Wisdom stored on this machine.
     Wisdom,
-    /// What was typed, or estimates where there is no wisdom.
+    /// The effort given as an argument, or estimates if there is no wisdom.
     Effort(Effort),
 }
 
@@ -76,12 +77,12 @@ impl Basis {
 }
 
 impl Facts {
-    /// How many keys a search tries.
+    /// The number of keys that a search tries.
     pub(super) const fn keys(&self) -> Option<u64> {
         if self.job.birth.is_search() { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
     }
 
-    /// What is planned.
+    /// The job in words.
     fn title(&self) -> String {
         let Self { job, mode, len_bytes, .. } = self;
         match (job.birth, self.keys()) {
@@ -93,7 +94,7 @@ impl Facts {
         }
     }
 
-    /// The speed that so many nanoseconds mean.
+    /// The speed that corresponds to this time.
     pub(super) fn speed(&self, total_ns: f64) -> String {
         match self.keys() {
             Some(keys) => {
@@ -108,7 +109,7 @@ impl Facts {
         Limits { features: self.features, policy: self.policy, forced: Vec::new(), secret_counter: false }
     }
 
-    /// What the costs are worth, and what the policy lets through.
+    /// The origin of the costs, and the policy, in words.
     pub(super) fn basis(&self) -> String {
         let costs = match self.basis {
             Basis::Wisdom => "costs measured on this machine, as wisdom keeps them",
@@ -126,7 +127,7 @@ impl Facts {
 }
 
 impl Case {
-    /// A job of this library, by these costs, on the CPU and on these devices.
+    /// A job of this library with these costs, on the CPU and on these devices.
     pub(super) fn of_job(facts: Facts, costs: &Costs, places: Vec<Place>) -> Result<Self, Error> {
         let job_flow = JobFlow::new(facts.job, &facts.limits(), costs)?;
         let mut flow = job_flow.flow().clone();
@@ -148,7 +149,7 @@ impl Case {
         Ok(Self { title, facts, job_flow, flow, places, report, first, measured, spreads })
     }
 
-    /// A job in bulk by costs that were measured, or by estimates.
+    /// A long job, with measured costs or estimates.
     pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
         let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
@@ -156,7 +157,7 @@ impl Case {
         Self::of_job(facts, &costs, Vec::new())
     }
 
-    /// Costs that wisdom keeps, and estimates for what it lacks; or estimates alone.
+    /// The costs in wisdom, completed by estimates; or only estimates.
     pub(super) fn kept(job: Job, costs: Option<&Costs>) -> (Basis, Costs) {
         match costs {
             Some(costs) => (Basis::Wisdom, costs.filled(job.cipher)),
@@ -164,7 +165,7 @@ impl Case {
         }
     }
 
-    /// Somebody's costs, in a unit of their own.
+    /// Costs from the user, in any unit.
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
         let (first, measured, spreads) = (cheapest(), Vec::new(), BTreeMap::new());
@@ -180,7 +181,8 @@ impl Case {
         self.job_flow.as_ref().ok_or_else(not_a_job)
     }
 
-    /// Runs the path told first and the runners-up, unless the job is too large: its memory would be timed.
+    /// Times the first path and the runners-up, unless the job is so large that memory would dominate the
+    /// time.
     pub(super) fn run_paths(&mut self, clock_ns: &dyn Fn() -> u64) -> Result<(), Error> {
         let facts = self.facts()?;
         if facts.len_bytes > RUN_BYTES_MAX {
@@ -195,7 +197,7 @@ impl Case {
         Ok(())
     }
 
-    /// Runs the best paths, and tells the fastest first.
+    /// Times the best paths, and shows the fastest first.
     pub(super) fn contend(
         &mut self,
         costs: &Costs,
@@ -222,7 +224,7 @@ impl Case {
         Ok(())
     }
 
-    /// Tells the path of a stored plan first, and what would have been chosen after it.
+    /// Shows the path of a stored plan first, followed by the path that would have been chosen.
     pub(super) fn put_first(&mut self, plans: &Plans) -> Result<(), Error> {
         let facts = self.facts()?;
         let [bulk, ..] = plans.within(facts.job, &facts.limits())? else {
@@ -236,20 +238,21 @@ impl Case {
         Ok(())
     }
 
-    /// The path told first as a plan, with plans for what its bundles leave over.
+    /// The first path as a plan, with plans for the blocks that its bundles leave over.
     pub(super) fn plans(&self) -> Result<Plans, Error> {
         let job_flow = self.job_flow()?;
         let bulk = job_flow.plan(&self.report.best)?;
         Ok(Plans::new(self.facts()?.job, job_flow.with_rest(bulk)?)?)
     }
 
-    /// The cheapest way to compute everything in one representation, if there is one.
+    /// The cheapest path in one representation, if there is one.
     pub(super) fn pure(&self, representation: &str) -> Option<&Path> {
         let form = self.report.pure.iter().find(|form| form.representation == representation)?;
         form.whole.as_ref()
     }
 
-    /// Representations from along the grain to across it, narrow before wide; a file's as it has them.
+    /// Representations, from along the grain to across it and from narrow to wide. Those of a file keep their
+    /// order.
     pub(super) fn representations(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.flow.representations().iter().map(String::as_str).collect();
         if self.facts.is_some() {
@@ -259,14 +262,14 @@ impl Case {
     }
 }
 
-/// From which size on a device is faster than one thread of the CPU, and than all.
+/// The sizes from which a device is faster than one thread of the CPU, and than all threads.
 fn break_evens(place: &Place, cpu: &Flow) -> [Option<u64>; 2] {
-    // A job that cannot be planned at all is told of elsewhere.
+    // A job without a plan is reported elsewhere.
     let cpu_ns = |len_bytes| cpu.at(len_bytes).best().map_or(f64::INFINITY, |path| path.total_ns);
     [1, threads()].map(|count| place.break_even(count, cpu_ns))
 }
 
-/// Threads of the CPU.
+/// The number of CPU threads.
 pub(super) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -283,13 +286,13 @@ fn is_whole(edge: &Edge) -> bool {
     (&edge.from, &edge.to) == (&Node::Source, &Node::Sink)
 }
 
-/// The representation of an edge that computes parts: that of its ends, or of its variant.
+/// The representation of an edge that computes parts: that of its end points, or of its variant.
 pub(super) fn home(edge: &Edge) -> Option<String> {
     let ends = edge.to.representation().or_else(|| edge.from.representation());
     ends.map(str::to_owned).or_else(|| Some(find(&edge.name).ok()?.repr.to_string()))
 }
 
-/// A kernel from source to sink is a pure form of the representation it works in.
+/// Adds a kernel from source to sink as a pure form of the representation it works in.
 fn add_whole(pure: &mut Vec<Pure>, (index, edge): (usize, &Edge), len_bytes: u64) {
     let Some(representation) = home(edge) else { return };
     let Edge { name, from, to, cost } = edge.clone();
@@ -304,7 +307,7 @@ fn add_whole(pure: &mut Vec<Pure>, (index, edge): (usize, &Edge), len_bytes: u64
     }
 }
 
-/// Where a representation of this library stands between the grains, and its width.
+/// Sort key of a representation of this library: its kind, from along the grain to across it, and its width.
 fn grain(name: &str) -> (usize, usize) {
     const KINDS: [&str; 4] = ["blocks", "bytesliced", "hsliced", "bitsliced"];
     let kind = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
@@ -312,7 +315,7 @@ fn grain(name: &str) -> (usize, usize) {
     (place, name[kind.len()..].parse().unwrap_or(0))
 }
 
-/// A size in the largest unit that keeps it whole.
+/// A size in the largest unit that divides it.
 pub(super) fn bytes(len_bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let fits = |(size, _): &(u64, &str)| len_bytes >= *size && len_bytes.is_multiple_of(*size);
@@ -322,7 +325,7 @@ pub(super) fn bytes(len_bytes: u64) -> String {
     }
 }
 
-/// A cost, whole if it is whole.
+/// A cost, without decimals if it is an integer or at least 1000.
 pub(super) fn number(cost: f64) -> String {
     if cost.fract() == 0.0 || cost >= 1000.0 { format!("{cost:.0}") } else { format!("{cost:.1}") }
 }

@@ -1,25 +1,27 @@
-//! Repetitions in a row of things, told once: ten rounds alike fit a screen, and a picture.
+//! Folds repetitions in a sequence, so that ten equal rounds fit a terminal or a picture.
 
 use std::ops::Range;
 
-/// The longest repetition looked for; a round has four parts, and perhaps conversions between all.
+/// The longest period that is searched for. A round has four parts, possibly with conversions between all of
+/// them.
 const PERIOD_MAX: usize = 12;
 
-/// Some of the things in a row, which come `count` times.
+/// A run of items that occurs `count` times in sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fold {
-    /// Their first coming.
+    /// The first occurrence.
     pub(super) once: Range<usize>,
     pub(super) count: usize,
 }
 
-/// The row as folds, in order; what does not repeat is a fold of one thing.
+/// The sequence as folds, in order. An item that does not repeat is a fold of one.
 pub(super) fn folded<T: PartialEq>(row: &[T]) -> Vec<Fold> {
     let mut folds = Vec::new();
     let mut at = 0;
     while at < row.len() {
         let mut fold = longest(row, at);
-        // What comes before the rounds ends them too, and is easier to follow on its own.
+        // The first item often also ends the rounds. Shown separately, it leaves the repetition easier to
+        // read.
         if at == 0 && fold.saved() <= longest(row, 1).saved() {
             fold = Fold { once: 0..1, count: 1 };
         }
@@ -29,7 +31,7 @@ pub(super) fn folded<T: PartialEq>(row: &[T]) -> Vec<Fold> {
     folds
 }
 
-/// The repetition from here on that saves most.
+/// The repetition from this index on that saves the most items.
 fn longest<T: PartialEq>(row: &[T], at: usize) -> Fold {
     let rest = &row[at..];
     let candidates =
@@ -39,13 +41,13 @@ fn longest<T: PartialEq>(row: &[T], at: usize) -> Fold {
 }
 
 impl Fold {
-    /// Things that need not be told.
+    /// The number of items that need not be shown.
     fn saved(&self) -> usize {
         self.once.len() * (self.count - 1)
     }
 }
 
-/// How often the first `period` things come one after another.
+/// The number of times that the first `period` items occur in sequence.
 fn repeats<T: PartialEq>(row: &[T], period: usize) -> usize {
     let first = row.get(..period);
     row.chunks_exact(period).take_while(|chunk| Some(*chunk) == first).count().max(1)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::case::{Case, Facts, threads};
 use crate::error::{Error, Exit};
 
-/// The object, and a line end.
+/// The object with a line end.
 pub(super) fn told(case: &Case) -> Result<String, Error> {
     let value = match &case.facts {
         Some(facts) => job(case, facts),
@@ -45,7 +45,7 @@ fn job(case: &Case, facts: &Facts) -> Value {
     told
 }
 
-/// How much the job is, and how fast.
+/// The size of the job and its speed.
 fn size(facts: &Facts, total_ns: f64) -> Vec<(&'static str, Value)> {
     match (facts.job.birth, facts.keys()) {
         (Birth::Keys { usage, known_bits }, Some(keys)) => vec![
@@ -58,7 +58,8 @@ fn size(facts: &Facts, total_ns: f64) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// A device: pairs of nanoseconds for any size and for a byte, and break-even sizes in bytes, null for never.
+/// A device: costs as pairs of fixed nanoseconds and nanoseconds per byte, and break-even sizes in bytes,
+/// null for never.
 fn place((place, [one, all]): &(Place, [Option<u64>; 2])) -> Value {
     let pair = |cost: Cost| json!([cost.fixed_ns, cost.per_byte_ns]);
     json!({
@@ -69,14 +70,14 @@ fn place((place, [one, all]): &(Place, [Option<u64>; 2])) -> Value {
     })
 }
 
-/// The best path and the runners-up end to end; null where nothing was timed.
+/// The measured times of the best path and the runners-up; null if nothing was timed.
 fn measured(case: &Case) -> Value {
     let [best, others @ ..] = &case.measured[..] else { return Value::Null };
     let others: Vec<_> = others.iter().map(|other| other.fastest_ns).collect();
     json!({ "total": best.fastest_ns, "spread": best.spread, "runners_up": others })
 }
 
-/// By variant of the best path, how far what was measured for its cost spread; null for an estimate.
+/// For each variant of the best path the spread of its measured cost; null for an estimate.
 fn spreads(case: &Case) -> Value {
     let of = |name: &str| (name.to_owned(), json!(case.spreads.get(name)));
     case.report.best.names().map(of).collect::<Map<_, _>>().into()
@@ -95,7 +96,7 @@ fn steps(path: &Path) -> Vec<Value> {
     path.steps.iter().map(step).collect()
 }
 
-/// `source`, `sink`, or how many parts are done and in what representation the data then is.
+/// `source`, `sink`, or the number of finished parts and the representation after them.
 fn node(node: &Node) -> Value {
     match node {
         Node::Source => json!("source"),

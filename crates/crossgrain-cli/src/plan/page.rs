@@ -1,4 +1,4 @@
-//! A case as a page of its own: the picture, the path, and every cost.
+//! A case as an HTML page: the picture, the path, and all costs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 }
 ";
 
-/// The page, whole: it loads nothing.
+/// The complete page. It loads no other resources.
 pub(super) fn document(case: &Case) -> String {
     let title = escaped(&case.title);
     let head = format!(
@@ -37,11 +37,11 @@ pub(super) fn document(case: &Case) -> String {
     format!("{head}{}{tables}</body>\n</html>\n", picture::document(case))
 }
 
-/// A table; columns whose heads end in a colon are figures.
+/// A table. Columns whose headings end in a colon hold numbers.
 fn table(title: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let class = |at: usize| if heads[at].ends_with(':') { " class=\"n\"" } else { "" };
     let mut text = format!("<h2>{}</h2>\n<table>\n<tr>", escaped(title));
-    // A string takes whatever is written to it.
+    // Writing to a string cannot fail.
     for (at, head) in heads.iter().enumerate() {
         let _ = write!(text, "<th{}>{}</th>", class(at), escaped(head.trim_end_matches(':')));
     }
@@ -82,7 +82,7 @@ fn others(case: &Case) -> String {
     table("Other paths", &["where they differ", unit(case), "dearer by:"], &rows)
 }
 
-/// Predicted against measured, where there is something measured.
+/// A table of predicted and measured times, if paths were timed.
 fn measured(case: &Case) -> String {
     if case.measured.is_empty() {
         return String::new();
@@ -115,7 +115,7 @@ fn pure(case: &Case) -> String {
     format!("{}<p>{}</p>\n", table("All in one representation", &heads, &rows), escaped(&told))
 }
 
-/// What every edge costs, once for each name.
+/// The cost of every edge, once per name.
 fn costs(case: &Case) -> String {
     let edges = case.flow.edges().iter().filter(|edge| !edge.name.is_empty());
     let by_name: BTreeMap<&str, Cost> = edges.map(|edge| (edge.name.as_str(), edge.cost)).collect();
@@ -133,7 +133,7 @@ fn costs(case: &Case) -> String {
     table("All costs", &["variant", "ns for any size:", "ns a byte:", "ns together:", "spread:"], &rows)
 }
 
-/// How far a measured cost spread; a dash for an estimate.
+/// The spread of a measured cost; a dash for an estimate.
 fn spread_of(spread: Option<&f64>) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.1} %", 100.0 * spread))
 }

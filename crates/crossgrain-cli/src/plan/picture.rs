@@ -1,4 +1,5 @@
-//! A case as a picture: the graph with its cheapest path, and bars of what each form is made of.
+//! A case as a picture: the graph with its cheapest path, and bars that divide the cost of each form by
+//! parts.
 
 mod bars;
 mod canvas;
@@ -11,7 +12,7 @@ use super::text::verdict;
 pub(super) use canvas::escaped;
 use canvas::{Canvas, MARGIN};
 
-/// An SVG document of its own.
+/// A complete SVG document.
 pub(super) fn document(case: &Case) -> String {
     let scene = scene::Scene::of(case);
     let unit = Unit::of(case);
@@ -39,7 +40,7 @@ fn head(canvas: &mut Canvas, case: &Case, unit: &Unit) {
     }
 }
 
-/// How costs are written: few digits, for they must fit between two nodes.
+/// The unit in which costs are written: few digits, so that they fit between two nodes.
 struct Unit {
     ns: f64,
     name: &'static str,

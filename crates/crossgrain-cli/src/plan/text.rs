@@ -1,4 +1,4 @@
-//! A case as text that fits a screen.
+//! A case as text that fits a terminal.
 
 use crossgrain::internal::text::escaped;
 use crossgrain::plan::Place;
@@ -7,7 +7,7 @@ use crossgrain::plan::compose::{Path, Step};
 use super::case::{Case, number, threads};
 use super::fold::{Fold, folded};
 
-/// All there is to tell.
+/// The complete text.
 pub(super) fn told(case: &Case) -> String {
     let mut page = Page { case, text: String::new() };
     page.head();
@@ -25,7 +25,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// One line. Names that a file gives to parts may have any characters.
+    /// Adds a line, escaped, because names in a cost file may contain any characters.
     fn line(&mut self, line: impl std::fmt::Display) {
         self.text += &escaped(&line.to_string());
         self.text.push('\n');
@@ -44,7 +44,7 @@ impl Page<'_> {
         self.line(format_args!("{} with {}", case.title, facts.features));
     }
 
-    /// The cheapest path, repeated rounds folded.
+    /// The path shown first, with repeated rounds folded.
     fn path(&mut self) {
         let best = &self.case.report.best;
         let unit = self.unit();
@@ -67,7 +67,7 @@ impl Page<'_> {
         }
     }
 
-    /// What each device costs, and the sizes from which on it is worth it.
+    /// The costs of each device, and the sizes from which it is faster.
     fn places(&mut self) {
         let case = self.case;
         for (place, break_evens) in &case.places {
@@ -87,7 +87,7 @@ impl Page<'_> {
         }
     }
 
-    /// What comes several times has its costs for all times.
+    /// A fold. Its cost is that of all repetitions together.
     fn fold(&mut self, steps: &[&Step], count: usize) {
         let cost = |step: &Step| number(step.cost_ns * count as f64);
         let spreads = &self.case.spreads;
@@ -149,12 +149,12 @@ impl Page<'_> {
         self.line(format_args!("without looking ahead: {total} ({dearer})"));
     }
 
-    /// The head of a column of costs.
+    /// The heading of a column of costs.
     fn unit(&self) -> &'static str {
         if self.case.facts.is_some() { "ns" } else { "cost" }
     }
 
-    /// The speed that a total means.
+    /// The speed for a total.
     fn total(&self, path: &Path) -> String {
         match &self.case.facts {
             Some(facts) => format!(", {}", facts.speed(path.total_ns)),
@@ -167,10 +167,10 @@ fn cost_of(path: Option<&Path>) -> f64 {
     path.map_or(f64::INFINITY, |path| path.total_ns)
 }
 
-/// Less than this is rounding, not gain.
+/// A gain below this is due to rounding.
 const GAIN_LEAST_PERCENT: f64 = 0.005;
 
-/// Whether mixing representations gains anything.
+/// A sentence on whether mixing representations gains anything.
 pub(super) fn verdict(case: &Case) -> String {
     let report = &case.report;
     match (report.best_pure(), report.gain_percent()) {
@@ -187,17 +187,17 @@ pub(super) fn verdict(case: &Case) -> String {
     }
 }
 
-/// How far a measured cost spread, to follow what it is the cost of.
+/// The spread of a measured cost, written after its name.
 fn spread(spread: Option<f64>) -> String {
     spread.map_or_else(String::new, |spread| format!("  (spread {:.1} %)", 100.0 * spread))
 }
 
-/// How much dearer than the best.
+/// The additional cost over the best, in percent.
 pub(super) fn percent(total: f64, best: f64) -> String {
     if best > 0.0 { format!("{:+.2} %", 100.0 * (total - best) / best) } else { "-".to_owned() }
 }
 
-/// A path in one line: where it differs from the best, dots for what is alike.
+/// A path on one line, with the stretches that equal the best path as dots.
 pub(super) fn other(path: &Path, best: &Path) -> String {
     let (names, like): (Vec<_>, Vec<_>) = (path.names().collect(), best.names().collect());
     let alike = |(a, b): &(&&str, &&str)| a == b;
@@ -215,7 +215,7 @@ pub(super) fn other(path: &Path, best: &Path) -> String {
     words.join(" > ")
 }
 
-/// Names in one line, repetitions folded.
+/// Names on one line, with repetitions folded.
 pub(crate) fn summary(names: &[&str]) -> String {
     let fold = |fold: Fold| {
         let once = names[fold.once].join(" > ");

@@ -1,4 +1,4 @@
-//! `raw` as typed, and what it means.
+//! The arguments of `raw`, and the validated job made from them.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -24,8 +24,8 @@ use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation, with no header.
 ///
-/// The bytes are the same as from other software. A change of them is found out by modes with a tag alone, which
-/// hold the data in memory; the others are for use inside other formats and for tests.
+/// The bytes are the same as from other software. A change of them is found out by modes with a tag alone,
+/// which hold the data in memory; the others are for use inside other formats and for tests.
 // Without `Debug`: it holds a key.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("secret").required(true).args(["key", "key_file"]))]
@@ -52,8 +52,8 @@ pub(crate) struct Args {
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     iv: Option<String>,
 
-    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list of strings; no
-    /// string and one empty string differ
+    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list of
+    /// strings; no string and one empty string differ
     #[arg(long = "aad", value_name = "HEX")]
     aads: Vec<String>,
 
@@ -125,7 +125,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "constant-time", value_parser = policies())]
     policy: Policy,
 
-    /// Where ctr and ecb are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for the fastest
+    /// Where ctr and ecb are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto`
+    /// for the fastest
     #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["variants", "plan"])]
     device: Asked,
 }
@@ -412,7 +413,8 @@ impl Args {
         }
     }
 
-    /// The key, or both of a mode with two. What is read from a file has the right length; the mode looks at the rest.
+    /// The key, or both of a mode with two. What is read from a file has the right length; the mode looks at
+    /// the rest.
     fn secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (mut whose, key_bytes) = match self.cipher {
             AnyCipher::Usual(cipher) => (cipher.to_string(), self.mode.key_bytes(cipher)),

@@ -1,7 +1,8 @@
-//! `crossgrain raw`: one mode of operation over a stream, with nothing around it.
+//! `crossgrain raw`: a mode of operation on a stream, without a file format.
 //!
-//! Blocks of 16 bytes and wider ones (`wide`) go the same way. Modes without a tag stream in constant memory (`stream`). Those with one hold the message in memory, for
-//! nothing of it may be released before its tag is known to be right (`sealed`).
+//! Modes without a tag stream in constant memory (`stream`), and so do those of wider blocks (`wide`). Modes
+//! with a tag hold the message in memory, because no plaintext may be released before the tag has been
+//! verified (`sealed`).
 
 mod args;
 mod padding;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where the result goes.
+/// The output for the result.
 fn output(job: &Job) -> Result<Output, Error> {
     let content = match job.direction {
         Direction::Encrypt => Content::Open,
@@ -49,7 +50,7 @@ fn output(job: &Job) -> Result<Output, Error> {
     }
 }
 
-/// Tells which plans run, and from how many blocks on, if it was asked for.
+/// Prints the plans and their bundle sizes, if the user requested it.
 fn explain(job: &Job, plans: &[Plan]) {
     for plan in plans.iter().filter(|_| job.explain) {
         let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Padding to whole blocks (PKCS #7; RFC 5652 §6.3): as many bytes as are missing, each of them that number.
+//! Padding to whole blocks (PKCS #7; RFC 5652 §6.3): n bytes are added, each with the value n.
 
 use std::io::{self, Read, Write};
 
@@ -44,7 +44,7 @@ impl<R: Read> Read for Padded<R> {
     }
 }
 
-/// An output without the padding at its end: the last block is held back until it is known to be the last.
+/// An output that removes the padding at its end. It holds the last block back until the input has ended.
 pub(super) struct Unpadded<W> {
     output: W,
     block_bytes: usize,
@@ -56,7 +56,7 @@ impl<W: Write> Unpadded<W> {
         Self { output, block_bytes, held: Zeroizing::new(Vec::with_capacity(block_bytes)) }
     }
 
-    /// Writes what is left of the last block without its padding.
+    /// Writes the last block without its padding.
     pub(super) fn finish(mut self, from: &Name, to: &Name) -> Result<(), Error> {
         if self.held.is_empty() {
             let why = format!("{from} is empty, and padded data has a block at least: is it cut off?");
@@ -71,7 +71,7 @@ impl<W: Write> Unpadded<W> {
     }
 }
 
-/// How many bytes of a last block are no padding.
+/// The number of bytes of a last block before its padding.
 fn unpadded_bytes(block: &[u8]) -> Option<usize> {
     let padding = usize::from(*block.last()?);
     let (_, end) = block.split_at_checked(block.len().checked_sub(padding)?)?;
@@ -84,7 +84,7 @@ impl<W: Write> Write for Unpadded<W> {
         let Some((_, kept)) = bytes.split_at_checked(bytes.len().saturating_sub(self.block_bytes)) else {
             return Ok(0);
         };
-        // All that was held back and what is not held now can go: whole blocks in, one block held.
+        // The held block and all new bytes except the new held block can be written.
         self.output.write_all(&self.held)?;
         self.output.write_all(&bytes[..bytes.len() - kept.len()])?;
         self.held.clear();

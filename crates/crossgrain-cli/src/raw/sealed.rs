@@ -1,4 +1,4 @@
-//! Modes with a tag, the whole message in memory: a message whose tag is wrong leaves nothing behind.
+//! Modes with a tag. The whole message is held in memory, so a message with a wrong tag gives no output.
 
 use std::io::{Read, Write};
 
@@ -25,7 +25,7 @@ pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Err
     }
 }
 
-/// The whole input.
+/// Reads the whole input.
 fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
     let mut input = Input::open(job.input.as_deref())?;
     let name = input.name().clone();
@@ -86,7 +86,8 @@ fn open(job: &Job, sealed: &Sealed, mode: &impl Aead, from: &Name, message: &mut
     output.finish()
 }
 
-/// Advice for a forged message without `--aad` in siv: earlier versions sealed one empty string then, not none.
+/// Advice for a forged message in siv without `--aad`. Earlier versions sealed one empty string in this case;
+/// this version seals none.
 const fn hint(mode: Mode, sealed: &Sealed) -> &'static str {
     if mode.entry().aad_strings_max > 1 && sealed.aads.is_empty() {
         "; data that an earlier version sealed without --aad needs --aad \"\""
@@ -95,12 +96,12 @@ const fn hint(mode: Mode, sealed: &Sealed) -> &'static str {
     }
 }
 
-/// A tag from a file of its own.
+/// Reads a tag from its own file.
 fn read_tag(path: &std::path::Path, tag_bytes: usize) -> Result<Vec<u8>, Error> {
     let input = Input::open(Some(path))?;
     let name = input.name().clone();
     let mut tag = Vec::new();
-    // One byte more tells a longer file from a whole tag.
+    // The additional byte detects a longer file.
     input.take(tag_bytes as u64 + 1).read_to_end(&mut tag).map_err(|error| Error::read(&name, &error))?;
     if tag.len() == tag_bytes {
         return Ok(tag);

@@ -1,4 +1,4 @@
-//! Modes without a tag, chunk by chunk.
+//! Modes without a tag, which process a stream in chunks.
 
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -19,14 +19,14 @@ use crate::input::{Input, Name};
 use crate::pipeline::{self, BEFORE_BYTES, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 
-/// Replaces a chunk.
+/// Computes a chunk in place.
 pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Stop> + Sync>;
 
-/// Why a chunk is not replaced.
+/// The reason why a chunk was not computed.
 pub(super) enum Stop {
-    /// The mode does not take it.
+    /// The mode refused it.
     Refused(Refusal),
-    /// The device that was asked for failed.
+    /// The requested device failed.
     Device(Error),
 }
 
@@ -36,17 +36,17 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// A mode, ready to be run.
+/// A mode, ready to run.
 pub(super) struct Work {
     pub(super) compute: Compute,
     pub(super) cut: Cut,
     /// Whether chunks must be computed one after another.
     pub(super) is_serial: bool,
-    /// What it is predicted to cost a thread; told of what devices compute too.
+    /// The predicted cost on one CPU thread, also if a device computes the mode.
     pub(super) cost: Cost,
 }
 
-/// Encrypts or decrypts, padded to blocks of so many bytes if at all.
+/// Encrypts or decrypts. `padded_to` is the block size in bytes for padding, or `None` for no padding.
 pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<(), Error> {
     let mut input = Input::open(job.input.as_deref())?;
     let mut output = super::output(job)?;
@@ -73,7 +73,7 @@ pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<()
     output.finish()
 }
 
-/// What to call the ends of a stream.
+/// The names of the input and the output of a stream.
 struct Ends<'a> {
     from: &'a Name,
     to: &'a Name,
@@ -103,7 +103,7 @@ impl Ends<'_> {
     }
 }
 
-/// What a device does for a mode, if it takes the mode.
+/// The device task for a mode, if devices support it.
 pub(super) fn task(mode: Mode, direction: Direction) -> Option<Task> {
     match (mode, direction) {
         (Mode::Ecb, Direction::Encrypt) => Some(Task::Encrypt),
@@ -113,7 +113,7 @@ pub(super) fn task(mode: Mode, direction: Direction) -> Option<Task> {
     }
 }
 
-/// The mode, bound to its key.
+/// The mode with its key.
 pub(super) fn work(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Error> {
     let work = on_cpu(job, engine, plain)?;
     let Some(task) = task(job.mode, job.direction) else {
@@ -130,12 +130,12 @@ pub(super) fn work(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Er
     })
 }
 
-/// The same work, but of the device whatever it takes.
+/// The same work, computed by the device where it supports it.
 fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
     let Work { compute: on_cpu, cut, is_serial, cost } = work;
     let cut = Cut { chunk_bytes: device.chunk_bytes(), ..cut };
     let compute: Compute = Box::new(move |place, chunk| {
-        // The CPU refuses what is no whole block.
+        // Partial blocks go to the CPU, which refuses them.
         let takes = task.counts() || chunk.len().is_multiple_of(BLOCK_BYTES);
         let counter = first.wrapping_add(u128::from(place.position / BLOCK_BYTES as u64));
         if takes && device.apply(counter, chunk).map_err(Stop::Device)? {
@@ -146,7 +146,7 @@ fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
     Work { compute, cut, is_serial, cost }
 }
 
-/// The mode, computed by the CPU: pieces one after another where it is serial, else each by its place.
+/// The mode on the CPU. Serial modes process pieces in order; others process each by its position.
 fn on_cpu(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Error> {
     let Plain { iv, first_sector, sector_bytes, .. } = plain;
     let start = Start { iv, sector: *first_sector, sector_bytes: *sector_bytes };

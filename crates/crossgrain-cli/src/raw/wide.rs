@@ -1,4 +1,4 @@
-//! Modes of ciphers with wider blocks, chunk by chunk.
+//! Modes of ciphers with wider blocks, in chunks.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,14 +12,14 @@ use super::stream::{Compute, Work};
 use crate::error::{self, Error};
 use crate::pipeline::{BEFORE_BYTES, Cut, Place};
 
-/// Chunks are whole bundles of every variant.
+/// Blocks per chunk are a multiple of this, so that chunks are whole bundles of every variant.
 const BUNDLE_BLOCKS: usize = 512;
 
-/// The mode, bound to its key.
+/// The mode with its key.
 pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
     let (cipher, mode) = (wide.cipher, job.mode);
     let key = Key::new(cipher, &job.secret)?;
-    // Chunks go side by side, so each is the work of one thread.
+    // Chunks run in parallel, so each is computed by one thread.
     let options = Options { variants: wide.variants.clone(), threads: 1, ..Options::default() };
     let stream = Stream::with_options(&key, mode, job.direction, &options)?;
     for (name, bundle_blocks) in stream.variants().into_iter().filter(|_| job.explain) {
@@ -44,7 +44,8 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
             }
             stream.apply(&mut state, chunk)
         };
-        // The library counts from the chunk's beginning, the user from the stream's.
+        // The library's length counts from the start of the chunk, the message's from the start of the
+        // stream.
         let partial = Refusal::PartialWideBlock { cipher: cipher.name(), block_bytes, len_bytes: so_far };
         Ok(done.map_err(|_| partial)?)
     });

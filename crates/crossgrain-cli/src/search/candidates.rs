@@ -1,4 +1,4 @@
-//! Which keys are tried: a space or a word list, and which part of it.
+//! The candidates of a search: a key space or a word list, and the part of it to try.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
@@ -13,13 +13,13 @@ use super::session::ListFacts;
 use crate::error::Error;
 use crate::input::{Input, read_small};
 
-/// How much of a list is read at a time where its words are only counted.
+/// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
 
-/// How much of either end of a list a session notes the digest of.
+/// Bytes at either end of a list that go into the digest that a session records.
 const ENDS_BYTES: u64 = 1 << 20;
 
-/// What is tried.
+/// The candidates to try.
 pub(super) enum Candidates {
     /// Those of a space with these numbers.
     Space(Space, Range<BigUint>),
@@ -27,18 +27,18 @@ pub(super) enum Candidates {
     Words(Box<List>),
 }
 
-/// A word list, and what is made of it.
+/// A word list with its rules.
 pub(super) struct List {
     pub(super) words: Words<Input>,
     pub(super) rules: Vec<Rule>,
-    /// The numbers of the candidates; without end if nobody counted the words.
+    /// The numbers of the candidates; ends at `u128::MAX` if the words were not counted.
     pub(super) range: Range<u128>,
-    /// What a session notes of it; nothing without a session.
+    /// The facts that a session records; empty without a session.
     pub(super) facts: ListFacts,
 }
 
 impl List {
-    /// How many candidates there are, if that is known.
+    /// The number of candidates, if it is known.
     pub(super) fn size(&self) -> Option<BigUint> {
         let is_counted = self.range.end != u128::MAX;
         is_counted.then(|| BigUint::from(self.range.end - self.range.start))
@@ -51,7 +51,7 @@ impl Args {
         self.mask.is_some() && !self.hex || self.words.is_some() && self.form == FormName::Lines
     }
 
-    /// What is to be tried, for this search.
+    /// The candidates for this search.
     pub(super) fn candidates(&self, search: &Search) -> Result<Candidates, Error> {
         let part = Part { skip: self.skip.clone(), limit: self.limit.clone(), shard: self.shard };
         if let Some(path) = &self.words {
@@ -112,7 +112,8 @@ impl Args {
             let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
             skip..skip.saturating_add(limit)
         } else {
-            // What cannot be opened again can be read once, and counting reads all of it: standard input even of a file.
+            // An input that cannot be reopened can be read only once, and counting consumes it. This includes
+            // standard input from a file.
             let is_stream = is_standard || !input.is_file();
             if is_stream && self.shard.is_some() {
                 return Err(Error::usage(
@@ -130,7 +131,7 @@ impl Args {
         Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, facts })
     }
 
-    /// What a session notes of this list, and of its rules if they are a file's.
+    /// The facts that a session records about this list, and about its file of rules.
     fn facts(&self, input: &Input, rules: Option<&[u8]>) -> Result<ListFacts, Error> {
         let ends = match (&self.words, input.len_bytes()) {
             (Some(path), Some(len_bytes)) if path != Path::new("-") => {
@@ -142,7 +143,7 @@ impl Args {
         Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
     }
 
-    /// The rules of a file with this text, or those that were typed.
+    /// The rules in the text of a file, or those given as arguments.
     fn parse_rules(&self, text: Option<&[u8]>) -> Result<Vec<Rule>, Error> {
         if let Some(text) = text {
             return Ok(Rule::parse_all(text)?);
@@ -154,13 +155,13 @@ impl Args {
     }
 }
 
-/// How many words a list has.
+/// The number of words in a list.
 fn count(input: Input, form: Form) -> Result<u64, Error> {
     let name = input.name().clone();
     Words::new(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
 }
 
-/// The first key of a range, and the one after the last.
+/// The first key of a range, and the key after the last.
 fn ends(range: &str, key_bytes: usize) -> Result<(BigUint, BigUint), Error> {
     let bad = || {
         let digits = 2 * key_bytes;
@@ -176,7 +177,7 @@ fn ends(range: &str, key_bytes: usize) -> Result<(BigUint, BigUint), Error> {
     if first > last { Err(bad()) } else { Ok((first, last + 1_u8)) }
 }
 
-/// The digest of a file's first and last [`ENDS_BYTES`]: enough to tell lists apart, and nothing to wait for.
+/// The digest of a file's first and last [`ENDS_BYTES`]: enough to distinguish lists, and quick.
 fn digest_of_ends(mut input: Input, len_bytes: u64) -> Result<u64, Error> {
     let mut digest = Sha256::new();
     let read: io::Result<()> = [0, len_bytes.saturating_sub(ENDS_BYTES)].into_iter().try_for_each(|from| {
@@ -190,7 +191,7 @@ fn digest_of_ends(mut input: Input, len_bytes: u64) -> Result<u64, Error> {
     Ok(short(digest))
 }
 
-/// 64 bits of SHA-256: a list is taken for another by chance, and nobody gains by it.
+/// 64 bits of SHA-256. They detect accidental changes; an attacker would gain nothing from a collision.
 fn short(digest: Sha256) -> u64 {
     digest.finalize().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

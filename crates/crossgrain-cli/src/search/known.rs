@@ -1,4 +1,4 @@
-//! What is known of the data: from hex and names to a search.
+//! Known data of a search, converted from arguments in hex and from names.
 
 use std::fs::File as Opened;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::input::shown;
 use crate::secret;
 use crate::wisdom;
 
-/// Plaintext as far as it is known, and ciphertext.
+/// Plaintext, a mask of its known bits, and ciphertext.
 struct Texts {
     plaintext: Vec<u8>,
     mask: Vec<u8>,
@@ -24,7 +24,8 @@ struct Texts {
 }
 
 impl Args {
-    /// The search that is asked for. `is_text` says whether candidates are text, of which keys are made by zeros.
+    /// The requested search. `is_text` says whether candidates are text, which is padded with zeros to make a
+    /// key.
     pub(super) fn search(&self, is_text: bool) -> Result<Search, Error> {
         if let Some(path) = &self.file {
             return Ok(Search::new(Known::Test(Box::new(file(path)?)), Kdf::Exact)?);
@@ -64,12 +65,12 @@ impl Args {
         for Texts { plaintext, mask, ciphertext } in &texts {
             known.extend(pairs(mode, Data { plaintext, mask, ciphertext })?);
         }
-        // A test plans for every key, by estimates that are kept; a search by blocks plans once.
+        // A mode test plans for every key, so it uses stored estimates. A block search plans once.
         let options = Options { costs: wisdom::costs(cipher), ..options };
         Ok(Known::Blocks(BlockSearch::new(cipher, &known, &options)?))
     }
 
-    /// Refuses an option that was given where it has no use.
+    /// Refuses an option that is given but has no effect.
     fn wants(&self, option: &str, is_given: bool, is_used: bool) -> Result<(), Error> {
         if !is_given || is_used {
             return Ok(());
@@ -77,7 +78,7 @@ impl Args {
         Err(Error::usage(format!("this mode has no use for {option}: leave it out")))
     }
 
-    /// All texts, from --plain and --crypt or from hashcat's lines.
+    /// All texts, from --plain and --crypt or from lines in hashcat's format.
     fn texts(&self) -> Result<Vec<Texts>, Error> {
         let split = |line: &'_ String| {
             let parts = line.split_once(':').map(|(crypt, plain)| (plain.to_owned(), crypt.to_owned()));
@@ -147,7 +148,7 @@ impl Args {
         Ok(BlockMode::new(self.mode, &iv)?)
     }
 
-    /// Refuses what the kdf would not heed.
+    /// Refuses parameters that the key derivation ignores.
     fn check_parameters(&self) -> Result<(), Error> {
         use KdfName::{Argon2id, Pbkdf2Sha256, Pbkdf2Sha512, Scrypt};
         let parameters: [(_, _, &[KdfName]); 4] = [
@@ -195,7 +196,7 @@ impl Args {
     }
 }
 
-/// The beginning of an encrypted file.
+/// Reads the beginning of an encrypted file.
 fn file(path: &Path) -> Result<File, Error> {
     let name = format!("'{}'", shown(path));
     let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
@@ -210,7 +211,7 @@ fn hex(what: &str, digits: &str) -> Result<Vec<u8>, Error> {
     Ok(secret::decode_hex(what, digits.as_bytes())?.to_vec())
 }
 
-/// Bytes of which some hex digits are `?`, and which bits are known.
+/// Bytes of which some hex digits are `?`, and a mask of the known bits.
 fn partly_known(what: &str, digits: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let bytes = hex(what, &digits.replace('?', "0"))?;
     let known: String = digits.chars().map(|digit| if digit == '?' { '0' } else { 'f' }).collect();

@@ -1,7 +1,13 @@
-//! `crossgrain search`: keys sought by what is known of the data.
+//! `crossgrain search`: searches for a key that is consistent with known data.
 //!
-//! `args` is what was typed, `known` what it says of the data, `candidates` which keys are tried, `places` where; `session` keeps the
-//! journal, `results` what was found, `status` tells how far it is, and `run` goes from shard to shard.
+//! * `args`: the arguments of the command.
+//! * `known`: the known data, converted from the arguments.
+//! * `candidates`: the keys to try.
+//! * `places`: the choice between CPU and devices.
+//! * `session`: the journal.
+//! * `results`: found keys.
+//! * `status`: progress.
+//! * `run`: the loop over shards.
 
 mod args;
 mod candidates;
@@ -18,24 +24,24 @@ pub(crate) use args::Args;
 
 use crate::error::Error;
 
-/// How a search ended; its exit code is what users of such tools expect.
+/// The outcome of a search. Its exit code follows the convention of similar tools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
     /// A key was found, or a question about the search was answered.
     Found = 0,
     /// Everything was tried.
     Exhausted = 1,
-    /// It was told to stop.
+    /// The user stopped it.
     Aborted = 2,
 }
 
-/// The exit code of a search that went wrong.
+/// The exit code of a search that failed.
 const FAILED: u8 = 3;
 
-/// The codes of this command, as its `--help` tells them.
+/// The exit codes, as this command's `--help` shows them.
 const EXIT_CODES: &str = "Exit codes: 0 found, 1 exhausted without a find, 2 aborted, 3 error";
 
-/// Searches.
+/// Runs the command.
 pub(crate) fn run(args: Args) -> ExitCode {
     match args.resolved().and_then(|(args, restored)| run::run(&args, restored)) {
         Ok(outcome) => ExitCode::from(outcome as u8),
@@ -43,10 +49,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
     }
 }
 
-/// Reports why a search, or a check before it, failed.
+/// Prints the error of a search, or of a check before it.
 pub(crate) fn failed(error: &Error) -> ExitCode {
     match error.report() {
-        // The reader of standard output has seen enough.
+        // The reader of standard output has closed it, which is not an error.
         ExitCode::SUCCESS => ExitCode::SUCCESS,
         _ => ExitCode::from(FAILED),
     }

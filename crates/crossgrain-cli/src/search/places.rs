@@ -1,7 +1,7 @@
-//! Where a space is searched: on the CPU, on devices beside it, or on whichever turns out to be faster.
+//! Decides whether a key space is searched on the CPU, on given devices, or on whichever is faster.
 //!
-//! What is faster is seen from shards that were searched in earnest, so that nothing is measured that is not needed. A device
-//! is looked for only once it is known that the CPU would take long.
+//! The speeds come from shards of the actual search, so there are no extra measurements. Devices are probed
+//! only if the CPU would take long.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crossgrain_search::{BigUint, Search, Space, SpaceSearch};
 use crate::device::{Asked, searcher};
 use crate::error::{self, Error};
 
-/// A shard as long tells how fast its place is.
+/// A shard of at least this duration gives a usable speed.
 const TELLING: Duration = Duration::from_secs(1);
 
-/// A device is worth looking for where the CPU needs as many seconds more.
+/// A device is probed if the CPU would need more than this number of seconds.
 const WORTH_S: f64 = 30.0;
 
 /// The places where a space may be searched.
@@ -21,15 +21,15 @@ pub(super) struct Places<'a> {
     search: &'a Search,
     space: &'a Space,
     explain: bool,
-    /// Those that were found, and how many keys a second each takes, once that is known.
+    /// The places found so far, with keys per second once that is measured.
     found: Vec<(SpaceSearch<'a>, Option<f64>)>,
     current: usize,
-    /// Whether a device may still be looked for.
+    /// Whether a device may still be probed.
     is_open: bool,
 }
 
 impl<'a> Places<'a> {
-    /// The devices that are asked for, or the CPU to begin with.
+    /// The given devices, or the CPU to begin with.
     pub(super) fn new(
         asked: &[Asked],
         search: &'a Search,
@@ -45,12 +45,13 @@ impl<'a> Places<'a> {
         Ok(Self { search, space, explain, found: vec![(first, None)], current: 0, is_open })
     }
 
-    /// The place that searches next.
+    /// The place for the next shard.
     pub(super) fn current(&self) -> &SpaceSearch<'a> {
         &self.found[self.current].0
     }
 
-    /// Notes how long a shard of it took, with so many candidates left; whether another place searches next.
+    /// Records the duration of a shard of `count` candidates, with `left` still to try. Returns whether the
+    /// place changes.
     pub(super) fn took(&mut self, count: u64, time: Duration, left: &BigUint) -> bool {
         let before = self.current;
         let failures = self.current().failures();
@@ -75,13 +76,13 @@ impl<'a> Places<'a> {
         self.current != before
     }
 
-    /// One whose rate is not known yet, or the fastest.
+    /// A place whose speed is unknown, or the fastest.
     fn next(&self) -> usize {
         let rate = |at: &usize| self.found[*at].1.unwrap_or(f64::INFINITY);
         (0..self.found.len()).max_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(0)
     }
 
-    /// Adds a device, if there is one that searches this.
+    /// Adds a device, if one supports this search.
     fn look_for_device(&mut self) {
         let device =
             searcher("auto").and_then(|device| Ok(SpaceSearch::on(self.search, self.space, &[&*device])?));

@@ -1,4 +1,4 @@
-//! What was found: first to a file, and to the disk, then to the user.
+//! Found keys. They are written to a file and synced to disk before they are printed.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::input::shown;
 use crate::output::{continued, continued_file, standard_output, with_suffix};
 
-/// Where keys go, from any thread.
+/// Collects found keys from any thread.
 pub(super) struct Results {
     file: Option<(File, PathBuf)>,
     json: bool,
@@ -27,13 +27,14 @@ struct Kept {
 }
 
 impl Results {
-    /// Opens the file that was typed, or that of a session; what is in it stays, and is not added again.
+    /// Opens the file that was given, or that of the session. Its contents stay, and keys in it are not added
+    /// again.
     pub(super) fn open(args: &Args) -> Result<Self, Error> {
         let mut kept = Kept::default();
         let of_session = args.session.as_ref().map(|name| with_suffix(name, ".found"));
         let file = match args.output.as_ref().or(of_session.as_ref()) {
             Some(path) => {
-                // A pipe may take results where it was typed, but is no part of a session.
+                // An output file that was given may be a pipe, but the file of a session may not.
                 let open = if args.output.is_some() { continued } else { continued_file };
                 let failed = |error: io::Error| Error::write(format_args!("'{}'", shown(path)), &error);
                 let file = open(File::options().read(true).append(true).create(true), path)?;
@@ -41,7 +42,7 @@ impl Results {
                     let len_bytes = usize::try_from(metadata.len()).unwrap_or_default();
                     let mut text = Zeroizing::new(String::with_capacity(len_bytes + 1));
                     (&file).read_to_string(&mut text).map_err(failed)?;
-                    // A run that was cut off in a line leaves part of it: nothing is to be told of that, nor added to it.
+                    // An interrupted run may leave part of a line, which is neither printed nor extended.
                     let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
                     kept.lines = whole.lines().map(|line| Zeroizing::new(line.to_owned())).collect();
                     if !torn.is_empty() {
@@ -55,7 +56,7 @@ impl Results {
         Ok(Self { file, json: args.json, kept: Mutex::new(kept) })
     }
 
-    /// Keeps a key and tells it; whether that went well.
+    /// Stores and prints a key. Returns whether that succeeded.
     pub(super) fn add(&self, hit: &Hit) -> bool {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let added = self.try_add(&mut kept.lines, hit);
@@ -72,15 +73,15 @@ impl Results {
             let written = (&mut &*file).write_all(whole.as_bytes()).and_then(|()| sync(file));
             written.map_err(|error| Error::write(format_args!("'{}'", shown(path)), &error))
         });
-        // What cannot be kept is told all the same.
+        // A key that cannot be stored is still printed.
         let told = tell(&line, self.json);
         kept?;
         lines.push(line);
-        // What is on the disk is safe; who is not there to read it will look there.
+        // A key on disk is safe, so a failure to print it does not matter.
         if self.file.is_some() { Ok(()) } else { told }
     }
 
-    /// Tells what an earlier run found.
+    /// Prints the keys that an earlier run found.
     pub(super) fn tell_kept(&self) -> Result<(), Error> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_whole = |line: &&Zeroizing<String>| line.ends_with('}') && field(line, "key").is_some();
@@ -88,7 +89,7 @@ impl Results {
         whole.into_iter().try_for_each(|line| tell(line, self.json))
     }
 
-    /// What went wrong when a key was kept, if anything did.
+    /// The first error that occurred while storing keys.
     pub(super) fn checked(&self) -> Result<(), Error> {
         let error = self.kept.lock().unwrap_or_else(PoisonError::into_inner).error.take();
         error.map_or(Ok(()), Err)
@@ -104,7 +105,7 @@ fn sync(file: &File) -> io::Result<()> {
 fn line(hit: &Hit) -> Zeroizing<String> {
     let hex = |bytes: &[u8]| Zeroizing::new(base16ct::lower::encode_string(bytes));
     let (key, candidate, number) = (hex(&hit.key), hex(&hit.candidate), hit.number.to_string());
-    // The text is escaped, in at most 6 bytes for each of its own.
+    // Escaping takes at most 6 bytes per byte of the text.
     let mut text = Zeroizing::new(Vec::with_capacity(6 * hit.candidate.len() + 2));
     let is_text = std::str::from_utf8(&hit.candidate)
         .is_ok_and(|candidate| serde_json::to_writer(&mut *text, candidate).is_ok());
@@ -119,27 +120,27 @@ fn line(hit: &Hit) -> Zeroizing<String> {
     }
 }
 
-/// Pieces of text in one that does not grow: a text that grows leaves copies behind.
+/// Concatenates text in one allocation, because reallocation would leave copies of the key in freed memory.
 fn joined(pieces: &[&str]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(pieces.iter().map(|piece| piece.len()).sum()));
     pieces.iter().for_each(|piece| text.push_str(piece));
     text
 }
 
-/// The value of a field of a [`line`] that has digits only. In a text, quotes are escaped.
+/// The value of a field of a [`line`] that holds digits only. Quotes inside texts are escaped.
 fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let begin = line.find(&format!(r#""{name}":""#))? + name.len() + 4;
     line[begin..].split('"').next()
 }
 
-/// Prints a key on standard output: its line as it is, or for people. Nothing of it stays in a buffer.
+/// Prints a key on standard output, as its JSON line or as readable text. No copy stays in a buffer.
 fn tell(line: &str, json: bool) -> Result<(), Error> {
     let field = |name| field(line, name).unwrap_or_default();
     let (key, number) = (field("key"), field("number"));
     let decoded = |digits: &str| base16ct::lower::decode_vec(digits).map(Zeroizing::new).unwrap_or_default();
     let candidate = decoded(field("candidate"));
     let text = std::str::from_utf8(&candidate).ok().filter(|text| !text.is_empty());
-    // No escape is longer than ten characters.
+    // An escape has at most ten characters.
     let mut escaped = Zeroizing::new(String::with_capacity(10 * candidate.len()));
     escaped.extend(text.unwrap_or_default().escape_debug());
     let told = match text {

@@ -1,4 +1,4 @@
-//! From shard to shard: search, keep what was found, note that the shard is done.
+//! Runs a search shard by shard: search, store found keys, record the shard as done.
 
 use std::error::Error as _;
 use std::io::{self, Write as _};
@@ -26,22 +26,22 @@ use crate::error::{self, Error};
 use crate::input::shown;
 use crate::interrupt;
 
-/// A shard lasts about so long: what a kill costs at most.
+/// Target duration of a shard: the most work that a kill can lose.
 const SHARD: Duration = Duration::from_secs(3);
 
-/// A shard grows no faster than this from one to the next.
+/// The most by which a shard's size grows over the last one.
 const GROWTH: u64 = 8;
 
-/// The first shard of a quick search, in candidates.
+/// Candidates in the first shard of a quick search.
 const QUICK_FIRST: u64 = 1 << 18;
 
-/// The first shard of a slow one.
+/// Candidates in the first shard of a slow search.
 const SLOW_FIRST: u64 = 16;
 
-/// A session that is gone on with, and what its journal says.
+/// A reopened session and the contents of its journal.
 type Restored = Option<(Session, State)>;
 
-/// Searches as typed, or goes on with a session.
+/// Starts a search, or continues a session.
 pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage(
@@ -77,18 +77,18 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
     }
 }
 
-/// Starts so many threads. If the system refuses, the calling thread does all work.
+/// Starts this number of threads. If the system refuses, the calling thread does all work.
 fn start_threads(count: u16) {
     let started = ThreadPoolBuilder::new().num_threads(count.into()).build_global();
-    // Only the system's refusals have a cause.
+    // Only the system's refusals have a source.
     let is_refused = started.is_err_and(|error| error.source().is_some());
     if is_refused && let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
-        // The thread works for the pool until it ends, and cannot wait for itself.
+        // The thread works for the pool until the program ends, and cannot wait for itself.
         mem::forget(pool);
     }
 }
 
-/// The devices that derive keys of words.
+/// The devices that derive keys from words.
 fn devices(asked: &[Asked], search: &Search) -> Result<Vec<Deriving>, Error> {
     let mut devices = Vec::new();
     for asked in asked {
@@ -103,16 +103,16 @@ fn devices(asked: &[Asked], search: &Search) -> Result<Vec<Deriving>, Error> {
     Ok(devices)
 }
 
-/// What is tried, and where.
+/// The candidates and where they are tried.
 enum Work<'a> {
     /// Candidates of a space with these numbers.
     Space(Places<'a>, Range<BigUint>),
-    /// Those of a list, by these devices beside the CPU.
+    /// Candidates of a list, tried on the CPU and on these devices.
     Words(Box<List>, Vec<Deriving>),
 }
 
 impl Work<'_> {
-    /// How many candidates there are, if that is known.
+    /// The number of candidates, if it is known.
     fn size(&self) -> Option<BigUint> {
         match self {
             Self::Space(_, range) => Some(&range.end - &range.start),
@@ -120,7 +120,7 @@ impl Work<'_> {
         }
     }
 
-    /// The number of the first.
+    /// The number of the first candidate.
     fn first(&self) -> BigUint {
         match self {
             Self::Space(_, range) => range.start.clone(),
@@ -128,7 +128,7 @@ impl Work<'_> {
         }
     }
 
-    /// What tries them.
+    /// The name of the kernel that tries them.
     fn kernel(&self, search: &Search) -> String {
         match self {
             Self::Space(places, _) => places.current().kernel(),
@@ -140,14 +140,14 @@ impl Work<'_> {
     }
 }
 
-/// Searches with what is kept of it.
+/// Searches, with the session's journal and the file of found keys.
 fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
     if args.explain {
         explain(search, &work);
     }
     let journal = Journal::open(args, restored, &work)?;
     let results = Results::open(args).inspect_err(|_| {
-        // One that was not begun would be in the way, and could not be gone on with either.
+        // A session that was not started would prevent the next one, and could not be continued.
         journal.session.iter().filter(|_| !args.restore).for_each(Session::remove);
     })?;
     if journal.is_found || journal.ended.is_some() {
@@ -160,12 +160,12 @@ fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -
     watched(args, search, work, journal, &results)
 }
 
-/// A session, if there is one, and where to go on.
+/// The session, if there is one, and its progress.
 #[derive(Default)]
 struct Journal {
     session: Option<Session>,
     next: Option<BigUint>,
-    /// Whether a key was found before.
+    /// Whether a key was found before `next`.
     is_found: bool,
     ended: Option<Outcome>,
 }
@@ -188,18 +188,18 @@ impl Journal {
             return Ok(Self { session: Some(session), ..Self::default() });
         };
         list.check(was)?;
-        // One that was killed between its find and its end has ended.
+        // A search for one key, killed between its find and its end, has ended.
         let ended = outcome.or((is_found && !args.all).then_some(Outcome::Found));
         Ok(Self { session: Some(session), next, is_found, ended })
     }
 
-    /// Everything before `next` was tried, and a key was found there or not.
+    /// Records that all candidates before `next` were tried, and whether a key was found among them.
     fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
         self.session.as_mut().map_or(Ok(()), |session| session.note(next, is_found))
     }
 }
 
-/// Searches while somebody watches.
+/// Searches while a thread prints the status and handles signals.
 fn watched(
     args: &Args,
     search: &Search,
@@ -222,7 +222,7 @@ fn watched(
     let status = Mutex::new(Status::new(&watch, &interrupted, &next - first, total, args.json));
     let searched = thread::scope(|scope| {
         let tell = || status.lock().unwrap_or_else(PoisonError::into_inner).run(&is_done);
-        // Without a thread of its own, the status is told between shards.
+        // If that thread cannot be created, the status is printed between shards.
         let teller = thread::Builder::new().spawn_scoped(scope, tell).ok();
         let idle = if teller.is_none() { Some(&status) } else { None };
         let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results, idle };
@@ -266,21 +266,21 @@ fn tell_restore(args: &Args) {
     }
 }
 
-/// What goes on from shard to shard.
+/// State that is common to all shards.
 struct Steps<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
-    /// Whether a key was found and kept.
+    /// Whether a key was found and stored.
     is_found: &'a AtomicBool,
-    /// Whether a find has ended it.
+    /// Whether a find has ended the search.
     is_ended: &'a AtomicBool,
     results: &'a Results,
-    /// The status, if no thread tells it.
+    /// The status, if no thread prints it.
     idle: Option<&'a Mutex<Status<'a>>>,
 }
 
 impl Steps<'_> {
-    /// Shards of a space, until it is over; whether everything was tried.
+    /// Searches a space shard by shard. Returns whether everything was tried.
     fn space(
         &self,
         mut places: Places<'_>,
@@ -308,7 +308,7 @@ impl Steps<'_> {
         Ok(rest.start >= rest.end)
     }
 
-    /// Shards of a list, from candidate `next` on; whether everything was tried.
+    /// Searches a list shard by shard, from candidate `next` on. Returns whether everything was tried.
     fn words(
         &self,
         list: List,
@@ -345,13 +345,14 @@ impl Steps<'_> {
         Ok(is_exhausted)
     }
 
-    /// Notes that everything before `next` was tried: not where a key was found and could not be kept, which would be found no more.
+    /// Records that all candidates before `next` were tried. Fails if a key among them could not be stored,
+    /// because a later run would not find it again.
     fn note(&self, journal: &mut Journal, next: &BigUint) -> Result<(), Error> {
         self.results.checked()?;
         journal.note(next, self.is_found.load(Ordering::Relaxed))
     }
 
-    /// Whether to end before the end.
+    /// Whether the search should stop early.
     fn is_over(&self) -> bool {
         if let Some(status) = self.idle {
             status.lock().unwrap_or_else(PoisonError::into_inner).tick();
@@ -360,7 +361,7 @@ impl Steps<'_> {
     }
 }
 
-/// How much is done at a time.
+/// The amount of work in a shard.
 struct Pace {
     count: u64,
 }
@@ -370,14 +371,14 @@ impl Pace {
         Self { count: first }
     }
 
-    /// The next one is to last as long as a shard should.
+    /// Adjusts the next shard to the target duration.
     fn took(&mut self, time: Duration) {
         let fits = self.count as f64 * SHARD.as_secs_f64() / time.as_secs_f64().max(1e-6);
         self.count = (fits as u64).clamp(1, self.count.saturating_mul(GROWTH));
     }
 }
 
-/// Whether a key costs less than a microsecond or so.
+/// Whether trying a key costs less than about a microsecond.
 const fn is_quick(search: &Search) -> bool {
     matches!(
         (search.known(), search.kdf()),
@@ -385,7 +386,7 @@ const fn is_quick(search: &Search) -> bool {
     )
 }
 
-/// Tells what runs.
+/// Prints the kernel, and the probability of false matches.
 fn explain(search: &Search, work: &Work<'_>) {
     let many = work.size().map_or("an unknown number of".to_owned(), |size| size.to_string());
     error::tell(&format!("kernel {}, {many} candidates", work.kernel(search)));
@@ -395,7 +396,7 @@ fn explain(search: &Search, work: &Work<'_>) {
     }
 }
 
-/// One line for each kind of word that was left out.
+/// Prints one line for each kind of word that was rejected.
 fn tell_refused(refused: &Refused, is_cut: bool) {
     for (refusal, count, first) in refused.iter() {
         let reason = refusal.reason();

@@ -1,8 +1,8 @@
-//! The journal of a session: what is sought, and how far it was searched.
+//! The journal of a session: the arguments of a search, and its progress.
 //!
-//! `NAME.session` holds a line of JSON for the arguments, one for every shard that was searched, and one for the end. A
-//! line counts once its line end is on the disk: whatever kills the program costs the shard that it was in. The file is
-//! made once and only added to, and is locked as long as somebody writes it.
+//! `NAME.session` has one line of JSON for the arguments, one for every finished shard, and one for the
+//! outcome. A line counts once its line end is on disk, so a kill at any time costs only the current shard.
+//! The file is created once and then only appended to. The process that writes it holds a lock on it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -17,31 +17,31 @@ use crate::error::{Error, Exit};
 use crate::input::shown;
 use crate::output::{continued_file, with_suffix};
 
-/// The version of the journal.
+/// The version of the journal format.
 const VERSION: u64 = 1;
 
-/// A journal that this process writes.
+/// A journal open for writing by this process.
 pub(super) struct Session {
     file: File,
     path: PathBuf,
 }
 
-/// What is known of a word list, if there is one.
+/// Facts about a word list that a session records; empty without a list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ListFacts {
-    /// Its length, if that can be known.
+    /// Its length in bytes, if that is known.
     pub(super) len_bytes: Option<u64>,
-    /// A digest of its first and last bytes, if it is a file; versions before did not note that.
+    /// A digest of its first and last bytes, if it is a file. Earlier versions did not record this.
     pub(super) ends: Option<u64>,
-    /// A digest of its file of rules, if there is one; versions before did not note that either.
+    /// A digest of its file of rules, if there is one. Earlier versions did not record this either.
     pub(super) rules: Option<u64>,
 }
 
-/// What the journal calls them, in this order.
+/// The names of these facts in the journal, in this order.
 const LIST_FACTS: [&str; 3] = ["list_bytes", "list_ends", "rules_digest"];
 
 impl ListFacts {
-    /// Refuses a list that is another than before: a candidate's number would be that of another candidate.
+    /// Refuses a list that has changed, because the numbers of candidates would have changed too.
     pub(super) fn check(self, before: Self) -> Result<(), Error> {
         let differs = |before: Option<u64>, now| before.is_some() && before != now;
         let what = if before.len_bytes != self.len_bytes {
@@ -59,23 +59,23 @@ impl ListFacts {
     }
 }
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Debug)]
 pub(super) struct State {
-    /// The arguments that the session was begun with.
+    /// The arguments with which the session began.
     pub(super) arguments: Vec<String>,
-    /// What numbers of candidates go by, besides the arguments.
+    /// Facts about the list that, with the arguments, determine the numbers of candidates.
     pub(super) list: ListFacts,
-    /// The number of the first candidate that is still to be tried; from the beginning if there is none.
+    /// The number of the first candidate not yet tried; `None` means the beginning.
     pub(super) next: Option<BigUint>,
-    /// Whether a key was found before that one.
+    /// Whether a key was found before that candidate.
     pub(super) is_found: bool,
-    /// How the search ended, if it did.
+    /// The outcome of the search, if it has ended.
     pub(super) outcome: Option<Outcome>,
 }
 
 impl Session {
-    /// Begins a session, which there may not be yet.
+    /// Creates a session. A session of this name must not exist yet.
     pub(super) fn create(name: &Path, arguments: &[String], list: ListFacts) -> Result<Self, Error> {
         let path = with_suffix(name, ".session");
         let mut options = File::options();
@@ -99,7 +99,7 @@ impl Session {
             begun[name] = fact.into();
         }
         if let Err(error) = session.add(&begun) {
-            // Without its first line it is no session, and stands in the way of one.
+            // A file without its first line is not a session, and would prevent the next one.
             session.remove();
             return Err(error);
         }
@@ -107,13 +107,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes back a session that was made and is not begun.
+    /// Removes the file of a session that could not be started.
     pub(super) fn remove(&self) {
-        // What went wrong before is told, and this is of no account.
+        // The first error is reported; a second one does not matter.
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Goes on with a session. What its file says is believed, so nobody else may have had a hand in it.
+    /// Reopens a session. The file is trusted, so no other user may have been able to write it.
     pub(super) fn restore(name: &Path) -> Result<(Self, State), Error> {
         let path = with_suffix(name, ".session");
         let shown = format!("session '{}'", shown(&path));
@@ -141,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Notes that everything before candidate `next` was tried, and whether a key was found there.
+    /// Records that all candidates before `next` were tried, and whether a key was found among them.
     pub(super) fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
         let mut line = json!({ "next": next.to_string() });
         if is_found {
@@ -150,7 +150,7 @@ impl Session {
         self.add(&line)
     }
 
-    /// Notes how the search ended.
+    /// Records the outcome of the search.
     pub(super) fn end(&mut self, outcome: Outcome) -> Result<(), Error> {
         let outcome = if outcome == Outcome::Found { "found" } else { "exhausted" };
         self.add(&json!({ "outcome": outcome }))

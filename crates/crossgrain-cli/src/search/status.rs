@@ -1,4 +1,4 @@
-//! How far a search is: rate, position, and how long it will take if that can be said.
+//! The progress of a search: rate, position and estimated remaining time.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -13,34 +13,34 @@ use serde_json::json;
 use super::Outcome;
 use crate::error;
 
-/// How often signals are looked for.
+/// Interval between checks for signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How often the status is told.
+/// Interval between status lines.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The rate is that of this time past.
+/// The rate is averaged over this time.
 const WINDOW: Duration = Duration::from_secs(20);
 
-/// How long a search that is told to stop may wait for whatever it waits for, such as words that do not come. What was tried
-/// and found before is on the disk by then.
+/// Time that a stopped search may wait, for example for words that do not arrive. Tried shards and found keys
+/// are on disk by then.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Nothing is said of the future before this time has passed.
+/// No remaining time is estimated before this time has passed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const YEAR_SECONDS: u64 = 365 * 86_400;
 
-/// Prints how far a search is, and stops it on a signal.
+/// Prints the progress of a search, and stops it on a signal.
 pub(super) struct Status<'a> {
     watch: &'a Watch<'a>,
-    /// Raised by a signal.
+    /// Set by a signal.
     interrupted: &'a AtomicBool,
-    /// When the status was last told.
+    /// Time of the last status line.
     told: Instant,
-    /// How many candidates were tried before.
+    /// The number of candidates tried in earlier runs.
     before: BigUint,
-    /// How many there are, if that is known.
+    /// The number of candidates, if it is known.
     total: Option<BigUint>,
     json: bool,
     bar: ProgressBar,
@@ -64,7 +64,7 @@ impl<'a> Status<'a> {
         Self { watch, interrupted, told: now, before, total, json, bar, samples: VecDeque::from([(now, 0)]) }
     }
 
-    /// Prints the status, if it is time to, and stops the search if a signal came.
+    /// Prints the status if it is due, and stops the search after a signal.
     pub(super) fn tick(&mut self) {
         if self.interrupted.load(Ordering::Relaxed) {
             self.watch.stop();
@@ -116,7 +116,7 @@ impl<'a> Status<'a> {
                 "keys_per_s": rate,
                 "left_s": left_seconds,
             });
-            // Where standard error is closed there is nobody left to tell.
+            // If standard error is closed, the line is dropped.
             let _ = writeln!(io::stderr(), "{line}");
             return;
         }
@@ -130,21 +130,21 @@ impl<'a> Status<'a> {
         self.bar.set_message(format!("{position}{of}, {rate}, {left}"));
     }
 
-    /// Keys a second in the time past.
+    /// Keys per second over the window.
     fn rate(&self) -> Option<f64> {
         let ((from, before), (to, after)) = (self.samples.front()?, self.samples.back()?);
         let seconds = (*to - *from).as_secs_f64();
         (seconds > 0.0 && after > before).then(|| (after - before) as f64 / seconds)
     }
 
-    /// How long the rest takes at this rate.
+    /// Seconds that the rest takes at this rate.
     fn left_seconds(&self, position: &BigUint, rate: Option<f64>) -> Option<u64> {
         let ((from, _), (to, _)) = (self.samples.front()?, self.samples.back()?);
         if *to - *from < PATIENCE {
             return None;
         }
         let total = self.total.as_ref().filter(|total| position <= total)?;
-        // In thousandths of keys a second: a slow derivation makes less than one.
+        // In thousandths of keys per second, because slow key derivation tries less than one per second.
         let rate = (rate? * 1000.0) as u64;
         if rate == 0 {
             return None;
@@ -153,7 +153,7 @@ impl<'a> Status<'a> {
     }
 }
 
-/// Seconds for people.
+/// A duration in readable units.
 fn told_seconds(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s left"),

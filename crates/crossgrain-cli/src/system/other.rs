@@ -1,11 +1,11 @@
-//! Elsewhere than on Unix.
+//! Systems other than Unix.
 
 use std::fs::Metadata;
 use std::io;
 
 use zeroize::Zeroize as _;
 
-/// Asks at the terminal without showing what is typed.
+/// Prompts at the terminal with echo off.
 pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut io::Cursor<Vec<u8>>) -> T) -> io::Result<T> {
     let mut answer = io::Cursor::new(rpassword::prompt_password(prompt)?.into_bytes());
     let asked = read(&mut answer);
@@ -19,7 +19,7 @@ pub(crate) fn began_closed<T>(_stream: T) -> bool {
     false
 }
 
-/// Nothing is known.
+/// Always false, because the files cannot be compared.
 pub(crate) const fn is_one(_one: &Metadata, _other: &Metadata, _and_disks: bool) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! Unix, by `rustix`.
+//! Unix, through `rustix`.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
@@ -10,13 +10,14 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// Keeps keys and plaintext out of core dumps.
 pub(crate) fn no_core_dumps() {
-    // Where it is refused there is no more to be done.
+    // If the system refuses, core dumps stay enabled.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
-/// Asks at the terminal, wherever standard input and output lead, without showing what is typed. `read` reads the answer.
+/// Prompts at the terminal with echo off, even if standard input and output are redirected. `read` reads the
+/// answer.
 ///
-/// The terminal shows again what is typed once this is over, or once a signal ends the program meanwhile.
+/// Echo is restored at the end, or when a signal ends the program in between.
 pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut File) -> T) -> io::Result<T> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
@@ -32,7 +33,8 @@ pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut File) -> T) -> io::Res
     asked
 }
 
-/// Whether two open files are one, and that keeps what is written to it: a regular file, or a disk if these are asked for.
+/// Whether two open files are the same file and keep written data: regular files, and disks if `and_disks` is
+/// set.
 pub(crate) fn is_one(one: &Metadata, other: &Metadata, and_disks: bool) -> bool {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     let keeps = one.is_file() || (and_disks && one.file_type().is_block_device());
@@ -42,19 +44,19 @@ pub(crate) fn is_one(one: &Metadata, other: &Metadata, and_disks: bool) -> bool 
 /// Bit n is set if file descriptor n was closed when the process began.
 static BEGAN_CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Whether a standard stream was closed when the program began. The standard library puts /dev/null in its place,
-/// which would swallow what is written, and pass for an empty input.
+/// Whether a standard stream was closed when the program began. The standard library opens /dev/null in its
+/// place, which discards output and reads as an empty input.
 pub(crate) fn began_closed(stream: impl AsFd) -> bool {
     use std::os::fd::AsRawFd as _;
     let number = stream.as_fd().as_raw_fd();
     number < 3 && BEGAN_CLOSED.load(Ordering::Relaxed) >> number & 1 == 1
 }
 
-/// Notes which standard streams are closed, before the standard library opens something in their place.
+/// Records which standard streams are closed, before the standard library opens replacements.
 extern "C" fn note_closed() {
     use std::os::fd::BorrowedFd;
     for number in 0..3_u8 {
-        // SAFETY: nothing but `fcntl` sees the descriptor, and that asks whether it is open.
+        // SAFETY: the descriptor is passed only to `fcntl`, which checks whether it is open.
         let stream = unsafe { BorrowedFd::borrow_raw(number.into()) };
         if rustix::io::fcntl_getfd(stream) == Err(Errno::BADF) {
             BEGAN_CLOSED.fetch_or(1 << number, Ordering::Relaxed);
@@ -62,8 +64,8 @@ extern "C" fn note_closed() {
     }
 }
 
-/// The loader calls what this section points to, functions of this type, before `main`. This one needs nothing that
-/// `main` sets up.
+/// The loader calls the functions of this type in this section before `main`. This one does not depend on
+/// anything that `main` sets up.
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]

@@ -1,4 +1,4 @@
-//! The program under test, the data it is fed, and the directory it works in.
+//! Runs the program under test, in a temporary directory and with test data.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A mebibyte, which is also what the program works on at a time.
+/// A mebibyte, also the program's chunk size.
 pub(crate) const MIB: usize = 1 << 20;
 
-/// A counter block that is nothing special.
+/// An ordinary counter block.
 pub(crate) const IV: &str = "000102030405060708090a0b0c0d0e0f";
 
-/// What a run of the program came to.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
@@ -38,14 +38,14 @@ impl From<Output> for Done {
 }
 
 impl Done {
-    /// What was printed by a run that went well and quietly.
+    /// The output of a run that succeeded with nothing on standard error.
     #[track_caller]
     pub(crate) fn printed(self) -> Vec<u8> {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""));
         self.out
     }
 
-    /// The one line of a run that failed with this code.
+    /// The single line on standard error of a run that failed with this code.
     #[track_caller]
     pub(crate) fn refused(self, code: i32) -> String {
         let Self { code: got, err, .. } = self;
@@ -58,11 +58,11 @@ impl Done {
     }
 }
 
-/// A directory of its own to run the program in.
+/// A temporary directory in which the program runs.
 #[derive(Debug)]
 pub(crate) struct Place(TempDir);
 
-/// What is in a directory: the names, with the content of files.
+/// The contents of a directory: names, with the contents of files.
 pub(crate) type Sight = BTreeMap<OsString, Option<Vec<u8>>>;
 
 impl Place {
@@ -96,19 +96,19 @@ impl Place {
         entries.map(|entry| (entry.file_name(), content(entry.path()))).collect()
     }
 
-    /// The program, to be run here.
+    /// The program as a command in this directory.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = crossgrain(args);
         command.current_dir(self.0.path());
         command
     }
 
-    /// Runs the program here, with nothing on standard input.
+    /// Runs the program here, with empty standard input.
     pub(crate) fn run(&self, args: &[&str]) -> Done {
         self.command(args).output().unwrap().into()
     }
 
-    /// Runs the program here, which must fail with this code and change nothing; gives its line.
+    /// Runs the program here. It must fail with this code and change nothing. Gives its line.
     #[track_caller]
     pub(crate) fn refuses(&self, code: i32, args: &[&str]) -> String {
         let before = self.look();
@@ -118,18 +118,18 @@ impl Place {
     }
 }
 
-/// The program, free of what the caller's environment says, with nothing on standard input.
+/// The program, independent of the caller's environment, with empty standard input.
 pub(crate) fn crossgrain(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.args(args).env_remove("CROSSGRAIN_ISA").stdin(Stdio::null());
     command.env("CROSSGRAIN_WISDOM", "no-wisdom-here.json");
-    // Without it drivers of GPUs complain on standard error.
+    // GPU drivers print complaints on standard error if this is not set.
     command.env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
-/// The same program with every signal as it is by default: tests may run in the background of a shell, which has interrupts ignored.
-/// Standard input is for the caller to set.
+/// The same program with default signal dispositions. Tests may run in the background of a shell, which
+/// ignores interrupts. The caller sets standard input.
 #[cfg(target_os = "linux")]
 pub(crate) fn by_default_signals(command: &Command) -> Command {
     let mut new = Command::new("env");
@@ -146,8 +146,8 @@ pub(crate) fn by_default_signals(command: &Command) -> Command {
     new
 }
 
-/// The program with these arguments where files have names from the beginning: without /proc no name can be given to one
-/// that has none. `None`, and a word about it, where nothing may be mounted.
+/// The program with output files that have names from the start: without /proc, an unnamed file cannot be
+/// given a name. `None`, with a printed skip, if mounting is not permitted.
 pub(crate) fn without_unnamed_files(place: &Place, args: &[&str]) -> Option<Command> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", r#"mount -t tmpfs none /proc && exec "$0" "$@""#]);
@@ -161,7 +161,7 @@ pub(crate) fn without_unnamed_files(place: &Place, args: &[&str]) -> Option<Comm
     Some(command)
 }
 
-/// Waits until a program has written so many bytes, wherever they are.
+/// Waits until a program has written this number of bytes, to any file.
 #[cfg(target_os = "linux")]
 #[track_caller]
 pub(crate) fn until_written(child: &Child, len_bytes: u64) {
@@ -183,13 +183,13 @@ pub(crate) fn fed(mut command: Command, input: &[u8]) -> Done {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     thread::scope(|scope| {
-        // One that ends early says so by its exit code.
+        // A program that ends early reports this by its exit code.
         scope.spawn(move || drop(stdin.write_all(input)));
         child.wait_with_output().unwrap().into()
     })
 }
 
-/// Bytes that look random and are the same every time.
+/// Pseudo-random bytes, the same for the same seed.
 pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = Vec::with_capacity(len_bytes + 8);
@@ -216,13 +216,13 @@ pub(crate) fn key(bits: usize) -> String {
 /// The key sizes of AES in bits.
 pub(crate) const KEY_BITS: [usize; 3] = [128, 192, 256];
 
-/// What `openssl enc` makes of the file `in`; `None`, and a word about it, where there is no openssl.
+/// The result of `openssl enc` on the file `in`; `None`, with a printed skip, if openssl is not installed.
 #[track_caller]
 pub(crate) fn openssl(place: &Place, cipher: &str, key: &str, iv: Option<&str>) -> Option<Vec<u8>> {
     openssl_with(place, cipher, key, iv, &["-nopad"])
 }
 
-/// The same with these options, or without the `-nopad` that leaves whole blocks as they are.
+/// The same with these options instead of `-nopad`, which turns padding off.
 #[track_caller]
 pub(crate) fn openssl_with(
     place: &Place,

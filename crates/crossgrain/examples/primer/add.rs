@@ -1,7 +1,7 @@
 //! Lesson 2: addition of 32-bit numbers, modulo 2³².
 //!
-//! Along the grain the CPU has an adder in every lane. Across, 32 full adders of five gates each hand
-//! the carry on from bit to bit.
+//! Along the grain the CPU has an adder in every lane. Across it, 32 full adders of five gates each pass the
+//! carry from bit to bit.
 
 use crossgrain::internal::convert::{BitGroup, Group};
 use crossgrain::internal::word::{Register, clear_positions};
@@ -18,7 +18,7 @@ impl Lesson<32, 32, 32> for Add {
         a.wrapping_add(b)
     }
 
-    /// A number a step where a word holds no more; for vectors the compiler widens this same loop.
+    /// One number per step if a word holds no more. For vectors the compiler vectorises the same loop.
     #[inline(always)]
     fn along<W: Register>(_isa: W::Isa, memory: &mut Memory) {
         let (a, b, out) = memory.tiles();
@@ -74,7 +74,7 @@ pub(crate) fn full_adder<W: Register>(a: W, b: W, c: W) -> (W, W) {
     (either ^ c, (a & b) ^ (c & either))
 }
 
-/// The sum on a machine of 16 bits: low halves, then high halves with the carry.
+/// The sum on a 16-bit machine: low halves, then high halves with the carry.
 #[inline(always)]
 fn add_in_halves(a: u32, b: u32) -> u32 {
     let (low, carry) = (a as u16).overflowing_add(b as u16);
@@ -82,15 +82,15 @@ fn add_in_halves(a: u32, b: u32) -> u32 {
     u32::from(high) << 16 | u32::from(low)
 }
 
-/// The word that is row `row` of the matrix, or matrices. Words of 16 bits hold a number in two, and
-/// sixteen low halves are transposed as one matrix, sixteen high halves as another.
+/// The index of the word that is row `row` of a matrix. A number takes two 16-bit words: sixteen low halves
+/// are transposed as one matrix, sixteen high halves as another.
 #[inline(always)]
 const fn word_of_row<W: Register>(row: usize) -> usize {
     if W::BITS < 32 { row % 16 * 2 + row / 16 } else { row }
 }
 
-/// Exchanges the upper two bits (for 16-bit words the upper one) of the index of a word with those of
-/// the index of a bit, on words that are eight rows apart. The lower three are the library's `BitGroup`.
+/// Exchanges the upper two bits of the word index (for 16-bit words the upper one) with those of the bit
+/// index, on words that are eight rows apart. The library's `BitGroup` exchanges the lower three.
 #[inline(always)]
 fn exchange_upper<W: Register>(isa: W::Isa, [a, b, c, d]: [W; 4]) -> [W; 4] {
     let ((a, b), (c, d)) = (exchange::<W, 8>(isa, a, b), exchange::<W, 8>(isa, c, d));
@@ -101,7 +101,7 @@ fn exchange_upper<W: Register>(isa: W::Isa, [a, b, c, d]: [W; 4]) -> [W; 4] {
     [a, b, c, d]
 }
 
-/// Between words `DISTANCE` apart, the bits that lie `DISTANCE` apart.
+/// Exchanges bits `DISTANCE` apart between words that are `DISTANCE` apart.
 #[inline(always)]
 fn exchange<W: Register, const DISTANCE: u32>(isa: W::Isa, a: W, b: W) -> (W, W) {
     let mask = W::splat(isa, clear_positions(DISTANCE.trailing_zeros()));

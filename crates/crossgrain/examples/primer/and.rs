@@ -1,6 +1,6 @@
-//! Lesson 1: AND of booleans. A bool takes a byte along the grain, of which seven bits say nothing.
+//! Lesson 1: AND of booleans. Along the grain a bool takes a byte, in which seven bits carry no information.
 //!
-//! The same instruction serves both forms: across, each of its bits is a value.
+//! Both forms use the same instruction. Across the grain, each of its bits is a value.
 
 use crossgrain::internal::word::{Register, TILE_BYTES};
 
@@ -33,7 +33,7 @@ impl Lesson<8, 1, 1> for And {
         *out = [*a & *b];
     }
 
-    /// Packs eight words of bytes into one of bits: word j comes to lie at bit j of every byte.
+    /// Packs eight words of bytes into one word of bits: word j becomes bit j of every byte.
     #[inline(always)]
     fn lay_across<W: Register>(_isa: W::Isa, along: &[W; 8], across: &mut [W; 1]) {
         let mut packed = along[7];

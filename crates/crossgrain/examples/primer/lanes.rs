@@ -1,14 +1,16 @@
-//! Where values lie, bit by bit: slow, and on purpose without the transpositions that it judges.
+//! The layouts, computed bit by bit. This is slow, and deliberately independent of the transpositions that it
+//! checks.
 //!
-//! A bundle is as many neighbouring words as a value has bits. Transposed, its words are the bits, and
-//! the lane of a value is found by exchanging the index of its word with the index of the bit:
+//! A bundle is one word per bit of a value, in neighbouring words. After transposition, each word holds one
+//! bit of every value. The lane of a value follows by exchanging the index of its word with the index of the
+//! bit:
 //!
 //! ```text
 //! along     word | place of the value in the word, bit
 //! across    bit  | place of the value in the word, word
 //! ```
 //!
-//! A value wider than a word is the only value in it, and its words are each a lane's bits.
+//! A value wider than a word fills several words, and each of them holds bits of that value only.
 
 use crossgrain::internal::word::{TILE_BYTES, Tile};
 
@@ -20,7 +22,7 @@ pub(crate) const fn lane(word_bits: usize, value_bits: usize, value: usize) -> u
     value % values_in_word * value_bits + value / values_in_word
 }
 
-/// The index in a tile of bit `bit` of value `value`, where `words` words are kept of every bundle.
+/// The index of a bit in a tile, for bit `bit` of value `value` with `words` words kept per bundle.
 const fn place(word_bits: usize, value_bits: usize, words: usize, value: usize, bit: usize) -> usize {
     // A bundle has a value for each bit of a word.
     let (bundle, value) = (value / word_bits, value % word_bits);
@@ -41,7 +43,7 @@ pub(crate) fn read_along(tile: &Tile, value_bits: usize) -> Vec<u32> {
     tile.bytes().chunks_exact(value_bits / 8).map(value).collect()
 }
 
-/// The low `words` bits of each value, laid across in a tile of zeros.
+/// Lays the low `words` bits of each value across, in a tile of zeros.
 pub(crate) fn across(values: &[u32], word_bits: usize, value_bits: usize, words: usize, tile: &mut Tile) {
     for (index, value) in values.iter().enumerate() {
         for bit in 0..words {
@@ -51,7 +53,7 @@ pub(crate) fn across(values: &[u32], word_bits: usize, value_bits: usize, words:
     }
 }
 
-/// The values that lie across in a tile, of which `words` bits are kept.
+/// The values in a tile laid across, of which `words` bits are kept.
 pub(crate) fn read_across(tile: &Tile, word_bits: usize, value_bits: usize, words: usize) -> Vec<u32> {
     let bytes: &[u8; TILE_BYTES] = tile.bytes();
     let bit = |index, bit| {

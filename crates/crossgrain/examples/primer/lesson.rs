@@ -1,4 +1,4 @@
-//! What a lesson is, and how each of its three forms walks through memory.
+//! The definition of a lesson, and the loops over memory of its three forms.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use crossgrain::internal::word::{Kernel, Register, TILE_BYTES, Tile};
 
-/// Bytes between tiles, so that what is read and what is written lie apart within a 4 KiB page: CPUs
-/// compare the low twelve bits of addresses first, and take a load for one that must wait for a store.
+/// Bytes between tiles. They keep loads and stores at different offsets within a 4 KiB page: CPUs compare the
+/// low twelve address bits first, and a match makes a load wait for a store.
 const APART: usize = 1280;
 
 /// Two operands and a result, 8 KiB each, so that all three stay in L1.
@@ -26,22 +26,23 @@ impl Memory {
         Box::new(Self { a, gap_a: [0; APART], b, gap_b: [0; APART], out })
     }
 
-    /// The three, found once: a loop that keeps its width would fetch their addresses again and again.
+    /// The three tiles, borrowed once. A loop with `keep_width` would otherwise reload their addresses in
+    /// each step.
     #[inline(always)]
     pub(crate) fn tiles(&mut self) -> (&Tile, &Tile, &mut Tile) {
         (&self.a, &self.b, &mut self.out)
     }
 }
 
-/// A computation on values that take `VALUE` bits along the grain. Across it, `IN` words hold the bits of
-/// an operand that matter, `OUT` words those of the result. Lessons of one operand ignore the second.
+/// A computation on values of `VALUE` bits along the grain. Across it, `IN` words hold the significant bits
+/// of an operand and `OUT` words those of the result. Lessons with one operand ignore the second.
 ///
-/// As many neighbouring words as a value has bits are a bundle: a value for each bit of a word.
-/// Implementations of all but `plain` must be `#[inline(always)]` and without closures on words.
+/// A bundle is `VALUE` neighbouring words, with one value for each bit of a word. Implementations of all
+/// functions except `plain` must be `#[inline(always)]` and must not use closures on words.
 pub(crate) trait Lesson<const VALUE: usize, const IN: usize, const OUT: usize>: 'static {
     const TITLE: &'static str;
 
-    /// The oracle: one value, as anyone would write it down.
+    /// The oracle: the obvious computation on one value.
     fn plain(a: u32, b: u32) -> u32;
 
     /// Along the grain: all of `out` from all of `a` and `b`.
@@ -50,22 +51,22 @@ pub(crate) trait Lesson<const VALUE: usize, const IN: usize, const OUT: usize>: 
     /// Across the grain: one bundle, by gates.
     fn circuit<W: Register>(isa: W::Isa, a: &[W; IN], b: &[W; IN], out: &mut [W; OUT]);
 
-    /// Lays a bundle across.
+    /// Converts a bundle to the layout across the grain.
     fn lay_across<W: Register>(isa: W::Isa, along: &[W; VALUE], across: &mut [W; IN]);
 
-    /// Lays a bundle of results along again, of which what lay across does not survive.
+    /// Converts a bundle of results back to the layout along the grain. The contents of `across` are lost.
     fn lay_along<W: Register>(isa: W::Isa, across: &mut [W; OUT], along: &mut [W; VALUE]);
 }
 
-/// Which way a lesson is computed.
+/// The representation in which a lesson is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Whole values.
     Along,
-    /// Bits of many values, on data that lies so already and may stay so.
+    /// Bits of many values, on data that already has this layout and keeps it.
     Across,
-    /// The same on data that lies along the grain and has to end there: bundle by bundle, in registers
-    /// as far as they reach, which is the least that a conversion can cost.
+    /// Across the grain, on data that starts and ends along it. It converts one bundle at a time, in
+    /// registers as far as they suffice, which is the least that a conversion can cost.
     Converted,
 }
 
@@ -73,13 +74,13 @@ impl Form {
     pub(crate) const ALL: [Self; 3] = [Self::Along, Self::Across, Self::Converted];
 }
 
-/// Values of `value_bits` bits that fill a tile along the grain.
+/// The number of values of `value_bits` bits that fill a tile along the grain.
 pub(crate) const fn values_in_tile(value_bits: usize) -> usize {
     TILE_BYTES * 8 / value_bits
 }
 
-/// Keeps loops over integers from being widened: a 32-bit word would else be timed as a vector of four.
-/// No instruction comes of it.
+/// Prevents vectorisation of loops over integers. Otherwise a 32-bit word would be timed as a vector of four.
+/// This emits no instruction.
 #[inline(always)]
 pub(crate) fn keep_width<W: Register>() {
     if W::BITS <= 64 {

@@ -1,9 +1,10 @@
-//! Along or across? Four small computations in both representations, at every word width that the
-//! machine has: `cargo run --release -p crossgrain --example primer`. What it all means is told in docs/primer.md.
+//! Along or across the grain? Four small computations in both representations, at every word width that the
+//! machine has. Run with `cargo run --release -p crossgrain --example primer`; docs/primer.md explains the
+//! results.
 //!
-//! Along the grain a value lies whole, in a byte or a `u32`, and is computed with as such. Across it,
-//! word i holds bit i of as many values as a word has bits, and a computation is a circuit of gates.
-//! Every answer is compared with a plain loop's before anything is timed.
+//! Along the grain, a value is a whole byte or `u32`, and instructions work on whole values. Across it, word
+//! i holds bit i of one value per bit of the word, and a computation is a circuit of gates. Every result is
+//! compared with that of a plain loop before anything is timed.
 
 mod add;
 mod and;
@@ -26,7 +27,7 @@ use table::Row;
 use trial::Trial;
 use word16::Word16;
 
-/// Many short samples: on a machine that has other things to do, most of them are still undisturbed.
+/// Many short samples: on a busy machine most of them are still undisturbed.
 const CARE: Care = Care { turns: 41, sample_ns: 400_000 };
 
 /// The contestants at one width, in the order of `Form::ALL`.
@@ -35,7 +36,7 @@ struct Contest {
     trials: [Box<dyn Subject>; 3],
 }
 
-/// The three forms of a lesson on words `W`, checked; nothing where the CPU lacks these words.
+/// The three forms of a lesson on words `W`, checked; `None` if the CPU lacks these words.
 fn contest<W, L, const VALUE: usize, const IN: usize, const OUT: usize>(features: Features) -> Option<Contest>
 where
     W: Register,
@@ -74,14 +75,14 @@ where
     println!("  Spread of the samples: up to {:.0} % of their median.", 100.0 * spread);
 }
 
-/// Says which words this machine lacks.
+/// Prints which words this machine lacks.
 fn show_skipped<W: Register>(features: Features) {
     if W::Isa::detect(features).is_none() {
         println!("skipped: words of {} bits (needs {})", W::BITS, W::Isa::NEEDS);
     }
 }
 
-/// The processor's name, as far as the system tells.
+/// The processor's name, if the system gives it.
 fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,7 +1,7 @@
-//! Lesson 3: a constant table, small enough for its structure to be seen: how many bits of a byte are set.
+//! Lesson 3: a constant table whose structure is obvious: the number of set bits in a byte.
 //!
-//! As a circuit it is four full adders and a few gates, 26 in all. Bit 3 of the answer is the AND of all
-//! eight inputs, and bits 7 to 4 are zero: across the grain, what is known costs nothing.
+//! As a circuit it is four full adders and a few gates, 26 in all. Bit 3 of the result is the AND of all
+//! eight inputs, and bits 7 to 4 are zero. Across the grain, constant bits cost nothing.
 
 use crossgrain::internal::convert::{BitGroup, Group};
 use crossgrain::internal::word::{Register, Word};
@@ -11,7 +11,7 @@ use crate::lesson::{Lesson, Memory};
 
 pub(crate) struct Popcount;
 
-/// The answers.
+/// The table of results.
 const TABLE: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -56,8 +56,8 @@ impl Lesson<8, 8, 4> for Popcount {
     }
 }
 
-/// Every byte looked up: one at a time, however wide the words are, and at a place that tells its value
-/// to whoever watches the cache.
+/// Looks up every byte, one at a time at any word width. The address depends on the byte, so the cache
+/// reveals its value to an observer.
 #[inline(always)]
 pub(crate) fn look_up(table: &[u8; 256], memory: &mut Memory) {
     for (byte, out) in memory.a.bytes().iter().zip(memory.out.bytes_mut()) {
@@ -65,7 +65,7 @@ pub(crate) fn look_up(table: &[u8; 256], memory: &mut Memory) {
     }
 }
 
-/// Bits 0 to 3 of the number of bits that are set.
+/// Bits 0 to 3 of the number of set bits.
 #[inline(always)]
 pub(crate) fn count<W: Register>(x: &[W; 8]) -> [W; 4] {
     let (ones0, twos0) = full_adder(x[0], x[1], x[2]);

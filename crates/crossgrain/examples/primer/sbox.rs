@@ -1,6 +1,6 @@
-//! Lesson 4: a constant table with as little structure as its makers could give it: the AES S-box.
+//! Lesson 4: a constant table designed to have as little structure as possible: the AES S-box.
 //!
-//! Across the grain it is the library's circuit, 115 gates and four NOTs for the constant.
+//! Across the grain it is the library's circuit of 115 gates, and four NOTs for the constant.
 
 use crossgrain::internal::circuit::aes_sbox;
 use crossgrain::internal::convert::{BitGroup, Group};
@@ -60,7 +60,7 @@ const fn table() -> [u8; 256] {
     table
 }
 
-/// The inverse in AES's field, 0 for 0: the power 254.
+/// The inverse in AES's field as the power 254, with 0 for 0.
 const fn inverse(byte: u8) -> u8 {
     let (mut power, mut product, mut i) = (byte, 1, 1);
     while i < 8 {

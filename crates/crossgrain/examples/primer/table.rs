@@ -1,11 +1,11 @@
-//! Speeds as a table, and what they say in one sentence.
+//! Speeds as a table, with a one-sentence conclusion.
 
 use std::fmt::Write as _;
 
-/// Speeds closer than this are no win: the machine may have been busy.
+/// Speeds within this ratio count as a tie, because the machine may have been busy.
 const TIE: f64 = 1.1;
 
-/// What was found at one width, in values per nanosecond.
+/// The speeds at one width, in values per nanosecond.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     bits: usize,
@@ -33,13 +33,13 @@ impl Row {
     }
 }
 
-/// Three significant figures, as far as they stand left of the fourth decimal.
+/// Three significant figures where two decimals suffice for that.
 fn number(speed: f64) -> String {
     let decimals = if speed >= 100.0 { 0 } else { 2 };
     format!("{speed:>12.decimals$}")
 }
 
-/// The table and the outcome.
+/// The table and the conclusion.
 pub(crate) fn show(rows: &[Row]) -> String {
     let mut text = format!(
         "  {:>4} {:>12} {:>12} {:>12}    {:>8} {:>10}\n",
@@ -50,7 +50,7 @@ pub(crate) fn show(rows: &[Row]) -> String {
     text + &outcome(rows)
 }
 
-/// One sentence.
+/// The conclusion as one sentence.
 fn outcome(rows: &[Row]) -> String {
     let across: Vec<_> = rows.iter().map(|row| (row.bits, row.across / row.along)).collect();
     let converted: Vec<_> = rows.iter().map(|row| (row.bits, row.converted / row.along)).collect();
@@ -61,7 +61,7 @@ fn outcome(rows: &[Row]) -> String {
     )
 }
 
-/// Who wins where, from the speed across against the speed along at each width.
+/// The winner at each width, from the ratio of the speed across to the speed along.
 fn verdict(ratios: &[(usize, f64)]) -> String {
     let won = |wins: fn(f64) -> bool| -> Vec<_> { ratios.iter().filter(|(_, ratio)| wins(*ratio)).collect() };
     let bits = won(|ratio| ratio > TIE);

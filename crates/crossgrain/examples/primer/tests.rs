@@ -1,4 +1,4 @@
-//! All inputs where there are few, and the law that every form at every width agrees with the plain loop.
+//! All inputs where there are few, and agreement of every form at every width with the plain loop.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::sbox::Sbox;
 use crate::word16::Word16;
 use crate::{contest, lanes, show_skipped};
 
-/// Making a contest compares every answer with the plain loop's.
+/// Compares every form with the plain loop; creating a contest does this.
 fn agree<L: Lesson<VALUE, IN, OUT>, const VALUE: usize, const IN: usize, const OUT: usize>() {
     let features = Features::from_environment().unwrap();
     assert!(contest::<Word16, L, VALUE, IN, OUT>(features).is_some());
@@ -49,7 +49,7 @@ fn substitution_agrees() {
 
 #[test]
 fn a_full_adder_adds_three_bits() {
-    // Lane i has the bits of i.
+    // Lane i holds the bits of i.
     let (a, b, c) = (0b1010_1010_u32, 0b1100_1100, 0b1111_0000);
     let (sum, carry) = full_adder(a, b, c);
     for lane in 0..8_u32 {

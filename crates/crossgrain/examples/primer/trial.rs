@@ -1,4 +1,4 @@
-//! A lesson in one form, at one width, on random values: checked, and ready to be timed.
+//! A lesson in one form and width on random values, checked and ready to be timed.
 
 use std::marker::PhantomData;
 use std::time::Instant;
@@ -21,7 +21,7 @@ where
     W: Register,
     L: Lesson<VALUE, IN, OUT>,
 {
-    /// The trial, after its answers were found to be those of the plain loop.
+    /// The trial, after a check that its results equal those of the plain loop.
     pub(crate) fn checked(isa: W::Isa, form: Form) -> Self {
         let (a, b) = (values(VALUE, IN, 1), values(VALUE, IN, 2));
         let mut memory = Memory::new();
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Arbitrary values of `bits` bits, as many as a tile holds: a Weyl sequence, mixed (splitmix64).
+/// Arbitrary values of `bits` bits that fill a tile: a Weyl sequence, mixed (splitmix64).
 fn values(value_bits: usize, bits: usize, seed: u64) -> Vec<u32> {
     let value = |index: usize| {
         let mut x = (seed << 32 | index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);

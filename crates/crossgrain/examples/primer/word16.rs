@@ -1,5 +1,5 @@
-//! A word that the library does not have: 16 bits. The traits are open, so every circuit and the
-//! transposition run on it as they are.
+//! A 16-bit word, which the library does not have. The traits are open, so every circuit and the
+//! transposition run on it unchanged.
 
 use std::ops::{BitAnd, BitXor, Not};
 
@@ -39,8 +39,8 @@ impl Not for Word16 {
 
 impl Word for Word16 {}
 
-// SAFETY: a transparent wrapper of an integer: no padding, every bit pattern, two bytes, natural
-// alignment, and no token but the one that anyone may have.
+// SAFETY: a transparent wrapper of an integer. It has no padding, allows every bit pattern, takes two bytes
+// and has natural alignment. Its token is the one that any code may hold.
 unsafe impl Register for Word16 {
     type Isa = Portable;
 

@@ -1,11 +1,11 @@
-//! What tests of all crates share: data, keys, caps, numbers of random cases.
+//! Helpers for the tests of all crates: data, keys, ISA caps and the number of random cases.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Key};
 use proptest::prelude::ProptestConfig;
 
-/// ISA caps that between them switch off every extension.
+/// ISA caps that together switch off every extension.
 pub(crate) const CAPS: [&str; 9] = [
     "portable",
     "sse2-aes",
@@ -18,7 +18,7 @@ pub(crate) const CAPS: [&str; 9] = [
     "avx512",
 ];
 
-/// Bytes that look like nothing in particular: the same for the same seed.
+/// Pseudo-random bytes, the same for the same seed.
 pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len_bytes)
@@ -35,13 +35,13 @@ pub(crate) fn key(cipher: Cipher, seed: u64) -> Key {
     Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
 }
 
-/// Free choice under an ISA cap.
+/// Options under an ISA cap that leave the choice of variants free.
 pub(crate) fn capped(cap: &str, threads: usize) -> Options {
     Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() }
 }
 
-/// So many random cases, or as many as `PROPTEST_CASES` asks for if those are more, and no file written when one fails:
-/// proptest prints the smallest failure.
+/// Configures proptest to run `count` random cases, or `PROPTEST_CASES` if that is more. A failure writes no
+/// file, because proptest prints the smallest failing case.
 pub(crate) fn cases(count: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok()).unwrap_or(0);
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count.max(asked)) }

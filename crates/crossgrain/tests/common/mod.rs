@@ -1,5 +1,5 @@
-//! What the laws share: forced plans for every variant, ISA levels, another implementation to ask, and
-//! skips that are counted.
+//! Helpers for the tests that check a law over the whole table of variants: forced plans, ISA levels, other
+//! implementations to compare with, and skips that are printed.
 #![allow(dead_code, unused_imports, reason = "each law uses its own part of this")]
 
 mod basics;
@@ -27,7 +27,7 @@ pub(crate) fn ciphers(family: Family) -> Vec<Cipher> {
     Cipher::ALL.into_iter().filter(|cipher| cipher.family() == family).collect()
 }
 
-/// The AES key of these bytes, by their number.
+/// The AES key with these bytes; their count selects the key size.
 pub(crate) fn key_of(bytes: &[u8]) -> Key {
     family_key_of(Family::Aes, bytes)
 }
@@ -38,8 +38,8 @@ pub(crate) fn family_key_of(family: Family, bytes: &[u8]) -> Key {
     Key::new(cipher.unwrap(), bytes).unwrap()
 }
 
-/// `None`, with a printed line, where this CPU lacks what a variant needs. With CROSSGRAIN_REQUIRE
-/// naming the ISA, that is a failure.
+/// The variant if this CPU can run it. Otherwise prints a line and gives `None`, or fails if
+/// CROSSGRAIN_REQUIRE names its ISA.
 pub(crate) fn here(variant: &Variant) -> Option<&Variant> {
     if variant.is_available(Features::of_cpu()) {
         return Some(variant);
@@ -48,19 +48,21 @@ pub(crate) fn here(variant: &Variant) -> Option<&Variant> {
     None
 }
 
-/// Says that something is left out for want of an ISA; fails if CROSSGRAIN_REQUIRE names that ISA.
+/// Prints that a check is skipped because this CPU has no such ISA. Fails if CROSSGRAIN_REQUIRE names the
+/// ISA.
 pub(crate) fn skip(isa: &str, what: &str) {
     let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
     assert!(!required.split(',').any(|required| required == isa), "{what} is required");
     println!("skipped: {what} ({isa} is not on this CPU)");
 }
 
-/// Says how much of something was checked: `cargo xtask evidence` adds up what all tests say of the same.
+/// Prints how many cases were checked. `cargo xtask evidence` adds up the counts of all tests with the same
+/// label.
 pub(crate) fn counted(count: usize, what: &str) {
     println!("counted: {count} {what}");
 }
 
-/// The ways into and out of tiles that this CPU has.
+/// The loads into tiles that this CPU can run.
 pub(crate) fn loads() -> Vec<(&'static Variant, Box<dyn Load>)> {
     let bind = |variant: &'static Variant| match variant.action {
         Action::Load(bind) => here(variant).map(|_| (variant, bind(Features::of_cpu()).unwrap())),
@@ -77,12 +79,13 @@ pub(crate) fn stores() -> Vec<(&'static Variant, Box<dyn Store>)> {
     table().iter().filter_map(bind).collect()
 }
 
-/// Blocks in a bundle; along the grain, where any number will do, a few more than a register holds.
+/// Blocks in a bundle. Representations along the grain accept any number: these get a few more than a
+/// register holds.
 pub(crate) fn bundle_blocks(repr: Repr) -> usize {
     repr.bundle_blocks().unwrap_or(37)
 }
 
-/// Options that force a variant on this CPU, whatever it leaks.
+/// Options that force a variant on this CPU. Leaks do not exclude it.
 pub(crate) fn forced(variant: &Variant, direction: Direction) -> Options {
     check::forced(variant, direction, Features::of_cpu())
 }
@@ -114,7 +117,7 @@ pub(crate) fn run_buffers(
     }
 }
 
-/// The same by the reference.
+/// The same job computed by the reference.
 pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u128, data: &[u8]) -> Vec<u8> {
     let cipher = reference::cipher(key);
     let mut data = data.to_vec();
@@ -126,7 +129,7 @@ pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u12
     data
 }
 
-/// What `$f` makes of RustCrypto's cipher of a key; `None` where there is none.
+/// Calls `$f` with RustCrypto's cipher for a key; `None` if RustCrypto does not have the cipher.
 macro_rules! with_other {
     ($key:expr, $f:ident($($argument:expr),*)) => {{
         let key = $key;
@@ -151,14 +154,15 @@ macro_rules! with_other {
     }};
 }
 
-/// Another implementation: RustCrypto's ciphers and `ctr`; the reference for ciphers that RustCrypto has not.
+/// A second implementation: RustCrypto's ciphers and `ctr`, or the reference for ciphers that RustCrypto does
+/// not have.
 pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
     if with_other!(key, other_run(direction, birth, first, data)).is_none() {
         data.copy_from_slice(&expected(key, direction, birth, first, data));
     }
 }
 
-/// The same on single blocks, with the key expanded once.
+/// The same for single blocks, with the key expanded once.
 pub(crate) fn other_single(key: &Key, direction: Direction) -> BlockByBlock {
     other_blocks(key, direction).unwrap_or_else(|| {
         let by = reference::cipher(key);
@@ -169,12 +173,12 @@ pub(crate) fn other_single(key: &Key, direction: Direction) -> BlockByBlock {
     })
 }
 
-/// RustCrypto's cipher on single blocks, if there is one.
+/// RustCrypto's cipher for single blocks, if it has one.
 pub(crate) fn other_blocks(key: &Key, direction: Direction) -> Option<BlockByBlock> {
     with_other!(key, block_by_block(direction))
 }
 
-/// What replaces single blocks.
+/// Encrypts or decrypts a single block in place.
 pub(crate) type BlockByBlock = Box<dyn FnMut(&mut Block)>;
 
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static {}

@@ -1,4 +1,5 @@
-//! What takes programs for GPUs where there is no GPU: a C++ compiler, a validator of WGSL, NVIDIA's run-time compiler.
+//! Compilers and validators for GPU programs, for machines without a GPU: a C++ compiler, a WGSL validator,
+//! and NVIDIA's run-time compiler.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::Write as _;
@@ -11,10 +12,11 @@ use std::{iter, ptr, thread};
 use crossgrain::internal::device::Listing;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// What programs are compiled for.
+/// The architectures that programs are compiled for.
 pub(crate) const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
 
-/// What stands in for a GPU when CUDA C is compiled as C++, one thread after another; and `get`, which reads the input.
+/// Definitions that let CUDA C compile as C++ and run one thread after another. Also defines `get`, which
+/// reads the input.
 pub(crate) const STAND_IN: &str = "
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +46,8 @@ static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int sel
 static void get(void *to, size_t bytes) { if (fread(to, 1, bytes, stdin) != bytes) exit(1); }
 ";
 
-/// A program in C++ compiled, or nothing where there is no compiler. Not optimised: that would take longer than it saves.
+/// Compiles a C++ program; `None` if no compiler is installed. Optimisation is off because it would take
+/// longer than it saves.
 pub(crate) fn compiled(name: &str, source: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -55,7 +58,7 @@ pub(crate) fn compiled(name: &str, source: &str) -> Option<PathBuf> {
     status.ok().map(|status| assert!(status.success())).map(|()| binary)
 }
 
-/// What a program writes, given its input.
+/// The output of a program for this input.
 pub(crate) fn answer(binary: &Path, input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -71,7 +74,7 @@ pub(crate) fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Holds a program in WGSL to its language.
+/// Validates a WGSL program.
 pub(crate) fn validated(listing: &Listing) {
     let Listing { entry, text, .. } = listing;
     let module = naga::front::wgsl::parse_str(text)
@@ -84,18 +87,18 @@ pub(crate) fn validated(listing: &Listing) {
 
 type Program = *mut c_void;
 
-/// NVIDIA's run-time compiler (NVRTC), as far as it is needed here.
+/// NVIDIA's run-time compiler (NVRTC), with the functions used here.
 pub(crate) struct Nvrtc(libloading::Library);
 
 impl Nvrtc {
-    /// The one that is named, if one is.
+    /// Loads the library that CROSSGRAIN_NVRTC names, if it is set.
     pub(crate) fn find() -> Option<Self> {
         let path = std::env::var_os("CROSSGRAIN_NVRTC")?;
-        // SAFETY: NVRTC's initialisation asks nothing of its caller.
+        // SAFETY: NVRTC's initialisation has no requirements on its caller.
         Some(Self(unsafe { libloading::Library::new(path) }.unwrap()))
     }
 
-    /// The compiler's log, and the code that it made of a text.
+    /// Compiles a text and gives the compiler's log and the code.
     fn compile(&self, text: &str, options: &[&str]) -> Result<(String, Vec<u8>), String> {
         type Create = unsafe extern "C" fn(
             *mut Program,
@@ -113,7 +116,8 @@ impl Nvrtc {
         let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         let text = CString::new(text).unwrap();
         let mut program = ptr::null_mut();
-        // SAFETY: the functions have these types in nvrtc.h, and every pointer leads to what it is said to.
+        // SAFETY: the functions have these types in nvrtc.h, and every pointer points to a value of the
+        // declared type.
         unsafe {
             let create = self.0.get::<Create>(b"nvrtcCreateProgram\0").unwrap();
             let made =
@@ -135,7 +139,7 @@ impl Nvrtc {
         }
     }
 
-    /// What it makes of programs, on all cores; and prints it.
+    /// Compiles programs on all cores, and prints the results.
     pub(crate) fn made(&self, jobs: &[CompileJob<'_>]) -> Vec<Made> {
         let next = AtomicUsize::new(0);
         let worker = || {
@@ -164,7 +168,7 @@ impl Nvrtc {
         let used = used.collect::<Vec<_>>().join("; ").replace("ptxas info", "");
         let entry = listing.entry.clone();
         let instructions = section(&code, &format!(".text.{entry}")).as_chunks::<16>().0;
-        // LOP3 and BRA, whatever their operands.
+        // Counts LOP3 and BRA instructions by opcode, whatever their operands.
         let are = |code: u16| {
             instructions.iter().filter(move |at| u16::from_le_bytes([at[0], at[1]]) & 0x1ff == code)
         };
@@ -181,7 +185,7 @@ impl Nvrtc {
     }
 }
 
-/// A program and what it is to be compiled for.
+/// A program and the architecture to compile it for.
 pub(crate) type CompileJob<'a> = (&'a Listing, &'static str);
 
 /// Every program for every architecture.
@@ -189,35 +193,36 @@ pub(crate) fn for_each(listings: &[Listing]) -> Vec<CompileJob<'_>> {
     ARCHITECTURES.into_iter().flat_map(|for_it| listings.iter().map(move |one| (one, for_it))).collect()
 }
 
-/// Every program for one architecture, each of which gets its share: the language is the same for all.
+/// Every program for one architecture each, in rotation. All programs are in the same language, so this
+/// covers the architectures.
 pub(crate) fn in_turn(listings: &[Listing]) -> Vec<CompileJob<'_>> {
     listings.iter().zip(ARCHITECTURES.into_iter().cycle()).collect()
 }
 
-/// What a program became. Instructions count as they stand, not as often as they run.
+/// The result of compiling a program. Instructions are counted statically: one in a loop counts once.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) entry: String,
     pub(crate) architecture: &'static str,
-    /// In the words of the compiler.
+    /// Resource usage in the compiler's words.
     used: String,
     instructions: usize,
-    /// Those of the longest loop among them.
+    /// Instructions in the longest loop.
     looped: usize,
-    /// Gates of three inputs among them.
+    /// Three-input gates (LOP3).
     pub(crate) gates: usize,
-    /// Whether registers were too few.
+    /// Whether registers were spilled.
     pub(crate) spills: bool,
 }
 
-/// How far back a branch goes, counted from its end.
+/// The length of a backward jump, from the end of the branch instruction.
 fn back_bytes(branch: &[u8; 16], architecture: &str) -> Option<usize> {
     let upper = i32::from_le_bytes([branch[4], branch[5], branch[6], branch[7]]);
     let forward = if architecture == "sm_80" { upper } else { (upper & !3) << 8 | i32::from(branch[2]) << 2 };
     usize::try_from(-forward).ok()
 }
 
-/// A section of a file of 64-bit ELF.
+/// A section of a 64-bit ELF file.
 fn section<'a>(file: &'a [u8], name: &str) -> &'a [u8] {
     let word = |at: usize| usize::try_from(u64::from_le_bytes(file[at..at + 8].try_into().unwrap())).unwrap();
     let short = |at: usize| usize::from(u16::from_le_bytes([file[at], file[at + 1]]));

@@ -1,4 +1,4 @@
-//! What a program for GPUs has to give: told by the reference to whoever runs one.
+//! Expected results of GPU programs, computed by the reference.
 
 use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::reference::{self, modes};

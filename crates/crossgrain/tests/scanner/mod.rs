@@ -1,6 +1,8 @@
-//! Looks for secrets in this process's own memory: heap, globals and all stacks, below their ends too.
+//! Searches this process's own memory for secrets: heap, globals and all stacks, including the memory below
+//! their ends.
 //!
-//! What is looked for is held masked, and what is read is wiped, so that the scanner finds no copies of its own.
+//! The secrets are held masked, and read buffers are overwritten, so the scanner does not find copies of its
+//! own.
 
 pub(crate) mod secrets;
 pub(crate) mod signals;
@@ -9,25 +11,25 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 
-/// What every byte of a secret is masked by.
+/// Every byte of a secret is XORed with this.
 pub(crate) const MASK: u8 = 0xa7;
 
 /// Bytes read at a time.
 const STEP_BYTES: usize = 1 << 20;
 
-/// Memory is mostly zeros, and these are passed over by pages.
+/// Most memory is zero. Pages of zeros are skipped.
 const PAGE_BYTES: usize = 4096;
 
 static ZEROS: [u8; PAGE_BYTES + ANCHOR_BYTES] = [0; PAGE_BYTES + ANCHOR_BYTES];
 
-/// Bytes by which a secret is first told from what is none: any that are not all the same.
+/// Length in bytes of the anchor, the part of a secret that is compared first. Its bytes are not all equal.
 const ANCHOR_BYTES: usize = 4;
 
-/// A secret.
+/// A secret to search for.
 pub(crate) struct Needle {
     pub(crate) name: String,
     masked: Vec<u8>,
-    /// Where its first bytes are that are not all the same.
+    /// Offset of the first anchor: bytes that are not all equal.
     anchor: usize,
 }
 
@@ -46,12 +48,12 @@ pub(crate) struct Found {
     pub(crate) region: String,
 }
 
-/// Scans for some secrets.
+/// Scans for a set of secrets.
 pub(crate) struct Scanner<'a> {
     needles: &'a [Needle],
-    /// Needles by their masked anchors.
+    /// Indices of needles by masked anchor.
     by_anchor: HashMap<u32, Vec<usize>>,
-    /// Of a hash of an anchor, whether there is one.
+    /// For each hash value, whether some anchor has it.
     might: Vec<bool>,
     buffer: Vec<u8>,
     overlap_bytes: usize,
@@ -66,7 +68,7 @@ fn hashed(anchor: u32) -> usize {
     (anchor.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
-/// Whether bytes are those of a secret.
+/// Compares bytes with a masked secret.
 fn is_masked(bytes: &[u8], masked: &[u8]) -> bool {
     let (mut at, len) = (0, bytes.len());
     while at < len && bytes[at] ^ MASK == masked[at] {
@@ -89,7 +91,7 @@ impl<'a> Scanner<'a> {
         Self { needles, by_anchor, might, buffer, overlap_bytes, memory }
     }
 
-    /// Scans all memory that can be written to, but for the scanner's own.
+    /// Scans all writable memory except the scanner's own.
     pub(crate) fn scan(&mut self) -> Vec<Found> {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mut found = Vec::new();
@@ -112,7 +114,7 @@ impl<'a> Scanner<'a> {
         for start in (from..to).step_by(STEP_BYTES) {
             let first = start.saturating_sub(self.overlap_bytes).max(from);
             let len_bytes = (start + STEP_BYTES + self.overlap_bytes).min(to) - first;
-            // What is unmapped meanwhile is no longer there to be found.
+            // A region that was unmapped in the meantime is skipped.
             if self.memory.read_exact_at(&mut buffer[..len_bytes], first as u64).is_ok() {
                 let anchors = start - first..(start - first + STEP_BYTES).min(len_bytes);
                 self.hits(&buffer[..len_bytes], anchors, |at, needle| {
@@ -122,14 +124,15 @@ impl<'a> Scanner<'a> {
                     }
                 });
             }
-            // Most regions are small.
+            // Clears only the part in use, since most regions are small.
             buffer[..len_bytes].fill(0);
             std::hint::black_box(&mut buffer);
         }
         self.buffer = buffer;
     }
 
-    /// Secrets whose anchors begin in a range of bytes. Plain loops: tests are hardly optimised, and here most of this one's time goes.
+    /// Finds secrets whose anchors begin in a range of bytes. The loops are plain because tests are barely
+    /// optimised and most of the run time is spent here.
     fn hits(&self, bytes: &[u8], anchors: std::ops::Range<usize>, mut hit: impl FnMut(usize, usize)) {
         let (mask, might) = (u32::from_le_bytes([MASK; 4]), &self.might[..]);
         for page in anchors.clone().step_by(PAGE_BYTES) {

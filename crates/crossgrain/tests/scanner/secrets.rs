@@ -1,4 +1,5 @@
-//! What is secret of a key: the key, its round keys in every form, and what modes derive from them.
+//! The secrets that follow from a key: the key, its round keys in every layout, and values that modes derive
+//! from them.
 
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::aes::schedule;
@@ -12,10 +13,11 @@ use crossgrain::{Block, Direction, Key};
 /// Secrets by name.
 pub(crate) type Secrets = Vec<(String, Vec<u8>)>;
 
-/// Bytes in which a secret is looked for: so few that a part of it is found too, so many that nothing else looks like it.
+/// Length in bytes of the pieces that are searched for. Short enough to find part of a secret, long enough to
+/// avoid chance matches.
 const PIECE_BYTES: usize = 8;
 
-/// A secret as bytes, and in reverse, as numbers are that were read the other way round.
+/// A secret as bytes, and reversed, as in numbers read with the opposite byte order.
 fn plain(name: &str, bytes: &[u8], secrets: &mut Secrets) {
     for piece in bytes.chunks_exact(PIECE_BYTES) {
         secrets.push((name.to_owned(), piece.to_vec()));
@@ -23,7 +25,7 @@ fn plain(name: &str, bytes: &[u8], secrets: &mut Secrets) {
     }
 }
 
-/// A round key as bytes and in all forms that ciphers across the grain keep it in.
+/// A round key as bytes, and in all layouts that kernels across the grain keep it in.
 fn round_key(number: usize, key: &[u8], secrets: &mut Secrets) {
     let name = format!("round key {number}");
     for piece in key.chunks_exact(PIECE_BYTES) {
@@ -54,10 +56,11 @@ fn inv_mix_columns(key: &[u8]) -> Vec<u8> {
     key.chunks_exact(4).flat_map(column).collect()
 }
 
-/// The round keys of AES and of Rijndael with blocks of so many bytes.
+/// The round keys of AES and of Rijndael, with blocks of `BYTES` bytes.
 fn of_rijndael<const BYTES: usize>(key: &[u8], secrets: &mut Secrets) {
     let keys = schedule::<BYTES>(key, Direction::Encrypt);
-    // Round key 0 is of the key itself, and looked for as that; parts of it come again in the next ones.
+    // Round key 0 is part of the key, which is searched for separately. Parts of the key may reappear in the
+    // next round keys.
     for (number, bytes) in keys.chunks(BYTES).enumerate().skip(1) {
         round_key(number, &inv_mix_columns(bytes), secrets);
         round_key(number, bytes, secrets);
@@ -74,7 +77,8 @@ fn of_serpent(key: &Key, secrets: &mut Secrets) {
     }
 }
 
-/// The words of a key and of its round keys, each in two lanes beside each other, as schedules of many keys hold them.
+/// The words of a key and of its round keys, each repeated in two adjacent lanes, the layout of schedules of
+/// many keys.
 pub(crate) fn in_lanes(key: &Key) -> Secrets {
     let mut words: Vec<(String, Vec<u8>)> = vec![("key".to_owned(), key.bytes().to_vec())];
     if key.cipher().family() == Family::Serpent {
@@ -109,7 +113,7 @@ pub(crate) fn of_key(key: &Key) -> Secrets {
     secrets
 }
 
-/// The round keys of a described cipher in both directions, in the forms that its kernels keep.
+/// The round keys of a described cipher in both directions, in the layouts that its kernels keep.
 struct OfDescribed<'a> {
     keys: &'a Keys,
     secrets: &'a mut Secrets,
@@ -123,7 +127,8 @@ impl OfDescribed<'_> {
     }
 }
 
-/// The constants of S-boxes that kernels leave to the round keys: both by GFNI, those of outputs by nibbles.
+/// S-box constants that kernels fold into the round keys: those of GFNI on input and output, and the output
+/// constants of nibble tables.
 fn constants<C: Description>() -> [Vec<Lacks>; 2] {
     let all: Vec<_> = C::BOXES.iter().map(|sbox| Lacks::of(sbox).unwrap_or(Lacks::NOTHING)).collect();
     let of_outputs = all.iter().map(|lacks| Lacks { input: 0, ..*lacks }).collect();
@@ -159,7 +164,7 @@ impl Visitor for OfDescribed<'_> {
     }
 }
 
-/// The same of a cipher with wide blocks.
+/// The same for a cipher with wide blocks.
 pub(crate) fn of_wide_key(block_bytes: usize, key: &[u8]) -> Secrets {
     let mut secrets = Secrets::new();
     plain("key", key, &mut secrets);
@@ -170,7 +175,7 @@ pub(crate) fn of_wide_key(block_bytes: usize, key: &[u8]) -> Secrets {
     secrets
 }
 
-/// Bytes that are secret as they are.
+/// A value that is secret in plain form.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Secrets {
     let mut secrets = Secrets::new();
     plain(name, bytes, &mut secrets);
@@ -191,7 +196,7 @@ fn sum(a: Block, b: Block) -> Block {
     (u128::from_be_bytes(a) ^ u128::from_be_bytes(b)).to_be_bytes()
 }
 
-/// CMAC's L and subkeys, and of EAX the chains after the first blocks and the tags of nothing.
+/// CMAC's L and subkeys. For EAX also the chain values after the first blocks and the tags of empty strings.
 pub(crate) fn of_cmac(key: &Key) -> Secrets {
     let mut secrets = Secrets::new();
     let l = encrypted(key, [0; 16]);
@@ -208,7 +213,7 @@ pub(crate) fn of_cmac(key: &Key) -> Secrets {
     secrets
 }
 
-/// OCB's L_*, L_$ and L₀ to L₁₅, and the offsets of the first blocks after one of zeros.
+/// OCB's L_*, L_$ and L₀ to L₁₅, and the offsets of the first blocks after an offset of zeros.
 pub(crate) fn of_ocb(key: &Key) -> Secrets {
     let mut secrets = Secrets::new();
     let (mut step, mut offset, mut steps) = (encrypted(key, [0; 16]), [0; 16], Vec::new());
@@ -224,7 +229,7 @@ pub(crate) fn of_ocb(key: &Key) -> Secrets {
     secrets
 }
 
-/// The keys that GCM-SIV makes for these nonces.
+/// The keys that GCM-SIV derives from these nonces.
 pub(crate) fn of_gcm_siv(key: &Key, nonces: &[&[u8]]) -> Secrets {
     let mut secrets = Secrets::new();
     for nonce in nonces {
@@ -236,7 +241,7 @@ pub(crate) fn of_gcm_siv(key: &Key, nonces: &[&[u8]]) -> Secrets {
     secrets
 }
 
-/// The product in the field of GCM (SP 800-38D §6.3).
+/// The product in GCM's field (SP 800-38D §6.3).
 fn product(a: Block, b: Block) -> Block {
     let (a, mut b) = (u128::from_be_bytes(a), u128::from_be_bytes(b));
     let mut sum = 0;
@@ -247,7 +252,7 @@ fn product(a: Block, b: Block) -> Block {
     sum.to_be_bytes()
 }
 
-/// GCM's H and its powers, as they are and times x; and the masks of tags under these nonces.
+/// GCM's H and its powers, plain and times x, and the tag masks under these nonces.
 pub(crate) fn of_gcm(key: &Key, nonces: &[&[u8]]) -> Secrets {
     let mut secrets = Secrets::new();
     let h = encrypted(key, [0; 16]);
@@ -274,7 +279,7 @@ pub(crate) fn of_gcm(key: &Key, nonces: &[&[u8]]) -> Secrets {
     secrets
 }
 
-/// The tweaks of sectors' first blocks.
+/// The tweaks of the sectors' first blocks.
 pub(crate) fn of_xts(tweak: &Key, sectors: &[u128]) -> Secrets {
     let mut secrets = of_key(tweak);
     for sector in sectors {

@@ -1,4 +1,4 @@
-//! Keys to be searched for, and what is known of them by the reference.
+//! Keys for searches to find, and the known block that the reference computes for each.
 
 use crossgrain::Block;
 use crossgrain::internal::part::search::Known;
@@ -7,7 +7,8 @@ use crossgrain::{Cipher, Direction, Key};
 
 pub(crate) const INPUT: Block = *b"sixteen bytes in";
 
-/// Outer keys, and a table that varies byte `at` and the one after it, in which outer keys are zero.
+/// A table of outer keys, and a table of inner keys that vary byte `at` and the byte after it. The outer keys
+/// are zero in those bytes.
 pub(crate) fn halves(cipher: Cipher, at: usize, outers: usize, keys: usize) -> (Vec<u8>, Vec<u8>) {
     let key_bytes = cipher.key_bytes();
     let varied = [at, (at + 1) % key_bytes];
@@ -21,13 +22,13 @@ pub(crate) fn halves(cipher: Cipher, at: usize, outers: usize, keys: usize) -> (
     (outer, inner)
 }
 
-/// The sum of an outer and an inner key.
+/// The XOR of an outer and an inner key.
 pub(crate) fn planted(cipher: Cipher, outer: (&[u8], usize), inner: (&[u8], usize)) -> Vec<u8> {
     let [outer, inner] = [outer, inner].map(|(keys, at)| keys.chunks(cipher.key_bytes()).nth(at).unwrap());
     outer.iter().zip(inner).map(|(a, b)| a ^ b).collect()
 }
 
-/// What is known of a block that goes through the cipher under a key: all of it.
+/// The known output of the fixed input block under a key, with every bit known.
 pub(crate) fn known(cipher: Cipher, direction: Direction, key: &[u8]) -> Known {
     let mut output = INPUT;
     let cipher = reference::cipher(&Key::new(cipher, key).unwrap());

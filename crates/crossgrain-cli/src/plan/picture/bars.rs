@@ -1,4 +1,4 @@
-//! Bars: what the cheapest path and the pure forms are made of.
+//! Bars that divide the cost of the cheapest path and of the pure forms by parts.
 
 use std::cmp::Reverse;
 
@@ -8,16 +8,16 @@ use super::super::case::Case;
 use super::Unit;
 use super::canvas::{Canvas, MARGIN, bold_width_of, escaped, width_of};
 
-/// Pure forms that are drawn beside the cheapest path.
+/// Pure forms drawn next to the cheapest path.
 const FORMS_MAX: usize = 8;
 const THICKNESS: f64 = 24.0;
 const BETWEEN: f64 = 10.0;
-/// Colours in the style sheet; further parts share them.
+/// Colours in the style sheet. Further kinds of parts reuse them.
 const COLOURS: usize = 8;
-/// What computes no part.
+/// The kind of steps that compute no part.
 const CHANGE: &str = "conversions, source, sink";
 
-/// What a path spends on each kind of part, in the flow's order.
+/// The cost of each kind of part in a path, in the flow's order.
 type Shares<'a> = Vec<Share<'a>>;
 
 struct Share<'a> {
@@ -26,10 +26,10 @@ struct Share<'a> {
     cost: f64,
 }
 
-/// The first part, and how many.
+/// The index of the first part, and the number of parts.
 type Place = (usize, Reverse<usize>);
 
-/// Draws them below what is there.
+/// Draws the bars below the existing drawing.
 pub(super) fn draw(canvas: &mut Canvas, case: &Case, unit: &Unit) {
     let forms = forms(case);
     let kinds = kinds(&forms, case);
@@ -77,8 +77,8 @@ fn shares<'a>(case: &Case, path: &'a Path) -> Shares<'a> {
     shares
 }
 
-/// What a step computes, and where that stands in the flow: first what spans most. What computes
-/// nothing comes last.
+/// The kind of part that a step computes, and its place in the flow. Steps that span more parts sort first.
+/// Steps without parts come last.
 fn kind<'a>(case: &Case, step: &'a Step) -> (Place, &'a str) {
     let parts = case.flow.parts_of(&case.flow.edges()[step.edge]);
     if parts.is_empty() {
@@ -107,7 +107,7 @@ fn colour(kinds: &[&str], kind: &str) -> String {
     if kind == CHANGE { "change".to_owned() } else { format!("c{}", at % COLOURS) }
 }
 
-/// One bar; gives where it ends.
+/// Draws one bar and returns its right end.
 fn bar(
     canvas: &mut Canvas,
     shares: &Shares<'_>,
@@ -118,7 +118,7 @@ fn bar(
     let mut x = left;
     for Share { kind, cost, .. } in shares {
         let width = cost * scale;
-        // A hair between two parts.
+        // A thin gap between two parts.
         let drawn = (width - 1.0).max(0.5);
         canvas.block(&colour(kinds, kind), [x, y, drawn, THICKNESS]);
         let figure = unit.figure(*cost);
@@ -130,7 +130,7 @@ fn bar(
     x
 }
 
-/// Squares and what they mean, in as many lines as it takes.
+/// Draws coloured squares with their labels, on as many lines as needed.
 fn legend(canvas: &mut Canvas, kinds: &[&str]) {
     let mut x = canvas.width;
     for kind in kinds {

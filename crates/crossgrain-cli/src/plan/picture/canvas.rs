@@ -1,15 +1,15 @@
-//! SVG that grows downwards.
+//! An SVG document to which drawing is added from top to bottom.
 //!
-//! Colours come from a style sheet that follows the reader's choice of light or dark, and the ground is
-//! painted, so that a picture is legible on any page. Widths of text are guessed, never measured.
+//! A style sheet adapts the colours to light or dark mode, and the background is painted, so a picture is
+//! legible on any page. Text widths are estimated.
 
 use std::fmt::{Arguments, Write};
 
 use crossgrain::internal::text;
 
-/// Empty space around the picture.
+/// Margin around the picture.
 pub(super) const MARGIN: f64 = 20.0;
-/// What a character of the common size takes, on the safe side.
+/// Upper estimate of the width of a character in the default size.
 pub(super) const CHAR: f64 = 7.4;
 
 const STYLE: &str = "\
@@ -49,10 +49,10 @@ const STYLE: &str = "\
 }
 ";
 
-/// A picture in the making.
+/// A picture under construction.
 pub(super) struct Canvas {
     pub(super) width: f64,
-    /// How far down it is painted.
+    /// The height used so far.
     pub(super) height: f64,
     body: String,
 }
@@ -67,7 +67,7 @@ impl Canvas {
     }
 
     pub(super) fn element(&mut self, element: Arguments<'_>) {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
 
@@ -76,7 +76,7 @@ impl Canvas {
         self.element(format_args!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{text}</text>"#));
     }
 
-    /// A line with a name that shows when it is pointed at.
+    /// A line whose name appears when the pointer is over it.
     pub(super) fn arc(&mut self, class: &str, path: &str, name: &str) {
         let name = escaped(name);
         self.element(format_args!(r#"<path class="{class}" d="{path}"><title>{name}</title></path>"#));
@@ -88,7 +88,7 @@ impl Canvas {
         ));
     }
 
-    /// A note below all else, broken between words where it is too long.
+    /// A note below everything drawn so far, wrapped between words.
     pub(super) fn paragraph(&mut self, text: &str) {
         let room = ((self.width - 2.0 * MARGIN) / CHAR) as usize;
         let mut line = String::new();
@@ -120,7 +120,7 @@ impl Canvas {
     }
 }
 
-/// What a text takes, about.
+/// The estimated width of a text.
 pub(super) fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * CHAR
 }
@@ -130,7 +130,7 @@ pub(super) fn bold_width_of(text: &str) -> f64 {
     width_of(text) * 1.12
 }
 
-/// Text as XML has it.
+/// Text escaped for XML.
 pub(in crate::plan) fn escaped(text: &str) -> String {
     text::escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

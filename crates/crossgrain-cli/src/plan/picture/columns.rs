@@ -1,4 +1,4 @@
-//! Which parts a picture has room for: rounds in which the best path does the same are drawn once.
+//! The parts that a picture shows. Rounds in which the best path does the same are drawn once.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use crossgrain::plan::compose::{Flow, Node, Path};
 
 use super::super::fold::{Fold, folded};
 
-/// The parts that are drawn, and where positions of the flow are.
+/// The drawn parts, and the mapping from the flow's positions to them.
 pub(super) struct Columns {
-    /// Drawn parts, by their place in the flow.
+    /// Drawn parts by their index in the flow.
     pub(super) parts: Vec<usize>,
-    /// For each of the flow's positions the place between drawn parts, and whether it is drawn there
-    /// itself.
+    /// For each position of the flow its place between drawn parts, and whether the position itself is drawn.
+    /// If it is not, an equal round is drawn in its place.
     places: Vec<(usize, bool)>,
-    /// Drawn parts that stand for several rounds, and for how many.
+    /// Ranges of drawn parts that represent several rounds, with the number of rounds.
     pub(super) repeated: Vec<(Range<usize>, usize)>,
 }
 
@@ -40,8 +40,8 @@ impl Columns {
         }
     }
 
-    /// Between which drawn parts an edge leads; nothing if it is drawn in another round. Ends count as
-    /// places of their own.
+    /// The places of drawn parts between which an edge leads; `None` if it belongs to another round. The
+    /// source and the sink have their own places.
     pub(super) fn span(&self, from: &Node, to: &Node) -> Option<(usize, usize)> {
         let last = self.parts.len() + 2;
         let begin = match from {
@@ -64,7 +64,7 @@ impl Columns {
     }
 }
 
-/// What the path begins behind so many parts.
+/// The names of the steps that start after `parts` parts.
 fn begun(path: &Path, parts: usize) -> Vec<&str> {
     let here = |node: &Node| matches!(node, Node::Between { position, .. } if *position == parts);
     path.steps.iter().filter(|step| here(&step.from)).map(|step| step.name.as_str()).collect()

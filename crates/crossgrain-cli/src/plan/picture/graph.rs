@@ -1,26 +1,26 @@
-//! The graph: parts as columns, representations as rows, the cheapest path thick.
+//! The graph: parts are columns, representations are rows, and the cheapest path is thick.
 
 use super::super::case::Case;
 use super::Unit;
 use super::canvas::{Canvas, MARGIN, bold_width_of};
 use super::scene::{Conversion, Link, ROWS_FEW, Scene};
 
-/// Heights: what a row needs above its line and below, a lane, and a figure of conversions.
+/// Heights: the space of a row above its line and below it, of a lane, and of a conversion's figure.
 const ABOVE: f64 = 26.0;
 const BELOW: f64 = 14.0;
 const LANE: f64 = 28.0;
 const FIGURE: f64 = 20.0;
-/// Between a node and what ends there.
+/// Distance between a node and the lines that end there.
 const GAP: f64 = 9.0;
 
-/// Draws it below what is there.
+/// Draws the graph below the existing drawing.
 pub(super) fn draw(canvas: &mut Canvas, case: &Case, scene: &Scene, unit: &Unit) {
     head(canvas, case, scene);
     let top = canvas.height;
     let figures = figures(scene, unit);
     let lines = bands(canvas, scene, &figures);
     buses(canvas, scene, top);
-    // Thick lines over thin ones, nodes over all lines.
+    // Thick lines are drawn over thin ones, and nodes over all lines.
     for best in [false, true] {
         for (row, &y) in scene.rows.iter().zip(&lines) {
             row.links
@@ -48,7 +48,7 @@ fn caption(canvas: &mut Canvas, scene: &Scene, unit: &Unit) {
     canvas.paragraph(&told);
 }
 
-/// Names of the parts, and which are repeated.
+/// Draws the names of the parts, and brackets over repeated ones.
 fn head(canvas: &mut Canvas, case: &Case, scene: &Scene) {
     if !scene.columns.repeated.is_empty() {
         canvas.down(40.0);
@@ -68,7 +68,7 @@ fn head(canvas: &mut Canvas, case: &Case, scene: &Scene) {
     canvas.down(12.0);
 }
 
-/// A line over some columns, with a word in its middle.
+/// A bracket over some columns, with a word in its middle.
 fn bracket(canvas: &mut Canvas, from: f64, to: f64, word: &str) {
     let (y, middle) = (canvas.height, (from + to) / 2.0);
     let half = bold_width_of(word) / 2.0 + 5.0;
@@ -79,7 +79,7 @@ fn bracket(canvas: &mut Canvas, from: f64, to: f64, word: &str) {
     canvas.text("part", middle, y + 4.5, word);
 }
 
-/// Every other row on a band; gives the heights of the rows' lines.
+/// Shades every other row. Returns the heights of the rows' lines.
 fn bands(canvas: &mut Canvas, scene: &Scene, figures: &[Figure]) -> Vec<f64> {
     let mut lines = Vec::new();
     for (at, row) in scene.rows.iter().enumerate() {
@@ -113,7 +113,7 @@ fn class(kind: &str, best: bool) -> String {
     if best { format!("{kind} best") } else { kind.to_owned() }
 }
 
-/// Straight to the neighbour, or down, along a lane, and up again.
+/// Draws a straight line to a neighbour, or a line down, along a lane and up again.
 fn draw_link(canvas: &mut Canvas, scene: &Scene, link: &Link, y: f64, unit: &Unit) {
     let (from, to) = (scene.x(link.from), scene.x(link.to));
     let figure = if link.name.is_empty() { String::new() } else { unit.figure(link.cost) };
@@ -123,7 +123,7 @@ fn draw_link(canvas: &mut Canvas, scene: &Scene, link: &Link, y: f64, unit: &Uni
         canvas.arc(&line, &format!("M{from:.1} {y:.1}H{to:.1}"), &link.name);
         return canvas.text(&class("cost", link.best), middle, y - 7.0, &figure);
     }
-    // Lower lanes stand closer to the nodes, so that no two lines run over each other.
+    // Lower lanes end closer to the nodes, so that lines do not overlap.
     let inset = (GAP + 5.0 - 4.0 * (link.lane - 1) as f64).max(0.0);
     let low = y + LANE * link.lane as f64;
     let path = format!("M{from:.1} {y:.1}L{:.1} {low:.1}H{:.1}L{to:.1} {y:.1}", from + inset, to - inset);
@@ -131,7 +131,7 @@ fn draw_link(canvas: &mut Canvas, scene: &Scene, link: &Link, y: f64, unit: &Uni
     canvas.text(&class("cost", link.best), middle, low - 6.0, &format!("{} {figure}", link.name));
 }
 
-/// From row to row; round the nodes of rows between.
+/// Draws a line between rows, around the nodes of rows in between.
 fn draw_conversion(canvas: &mut Canvas, scene: &Scene, conversion: &Conversion, lines: &[f64]) {
     let Conversion { place, from, to, name, best, .. } = conversion;
     let (x, y, end) = (scene.x(*place), lines[*from], lines[*to]);
@@ -140,10 +140,10 @@ fn draw_conversion(canvas: &mut Canvas, scene: &Scene, conversion: &Conversion, 
     canvas.arc(&class("arc", *best), &path, name);
 }
 
-/// What a conversion costs, as written beside its line.
+/// The cost of a conversion, as written next to its line.
 struct Figure {
     place: usize,
-    /// The row that it is written below.
+    /// The row under which it is written.
     row: usize,
     best: bool,
     text: String,
@@ -158,7 +158,7 @@ fn figures(scene: &Scene, unit: &Unit) -> Vec<Figure> {
     scene.conversions.iter().filter_map(text).map(figure).collect()
 }
 
-/// Nothing if it is told with the conversion back.
+/// The text of the cost; `None` if it is written with the conversion in the other direction.
 fn told(scene: &Scene, conversion: &Conversion, unit: &Unit) -> Option<String> {
     let Conversion { place, from, to, cost, best, .. } = conversion;
     let figure = unit.figure(*cost);
@@ -167,7 +167,7 @@ fn told(scene: &Scene, conversion: &Conversion, unit: &Unit) -> Option<String> {
         scene.conversions.iter().find(|other| (other.place, other.from, other.to) == (*place, *to, *from));
     match back {
         _ if from.abs_diff(*to) > 1 => Some(format!("{arrow} {figure} to {}", scene.rows[*to].name)),
-        // Of two ways the path's own is told, or that which leads down.
+        // If both directions exist, the one on the path is written, or else the downward one.
         Some(back) if back.best || (!best && from > to) => None,
         Some(back) if !best && unit.figure(back.cost) == figure => Some(figure),
         Some(back) if !best => Some(format!("↓{figure} ↑{}", unit.figure(back.cost))),
@@ -175,7 +175,7 @@ fn told(scene: &Scene, conversion: &Conversion, unit: &Unit) -> Option<String> {
     }
 }
 
-/// Figures stand right of their places, one below the other.
+/// Writes figures to the right of their places, one below the other.
 fn draw_figures(canvas: &mut Canvas, scene: &Scene, lines: &[f64], figures: &[Figure]) {
     for (at, figure) in figures.iter().enumerate() {
         let Some(&next) = lines.get(figure.row + 1) else { continue };
@@ -186,13 +186,13 @@ fn draw_figures(canvas: &mut Canvas, scene: &Scene, lines: &[f64], figures: &[Fi
     }
 }
 
-/// The most figures at one place below a row.
+/// The largest number of figures at one place below a row.
 fn figures_below(scene: &Scene, figures: &[Figure], row: usize) -> usize {
     let here = |place| figures.iter().filter(|figure| (figure.place, figure.row) == (place, row)).count();
     (1..scene.last()).map(here).max().unwrap_or(0)
 }
 
-/// A node wherever something begins or ends.
+/// Draws a node wherever a line begins or ends.
 fn nodes(canvas: &mut Canvas, scene: &Scene, lines: &[f64]) {
     let all = 1..scene.last();
     for (at, (row, &y)) in scene.rows.iter().zip(lines).enumerate() {

@@ -1,4 +1,5 @@
-//! What the graph shows and where: rows, lanes below them for edges that span several parts, columns.
+//! The contents and layout of the graph: rows, lanes below them for edges that span several parts, and
+//! columns.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,19 @@ use super::canvas::{MARGIN, bold_width_of};
 use super::columns::Columns;
 use crossgrain::plan::compose::{Edge, Path, Report};
 
-/// Rows that fit a picture of a job of this library.
+/// The most rows in a picture of a job of this library.
 const ROWS_MAX: usize = 8;
-/// Up to so many rows, every conversion between neighbours is drawn.
+/// Up to this number of rows, every conversion between neighbouring rows is drawn.
 pub(super) const ROWS_FEW: usize = 3;
 
-/// Everything that is drawn of the graph.
+/// All elements of the graph.
 pub(super) struct Scene {
     pub(super) columns: Columns,
     pub(super) rows: Vec<Row>,
     pub(super) conversions: Vec<Conversion>,
-    /// Where the source is.
+    /// The horizontal position of the source.
     left: f64,
-    /// From one place to the next.
+    /// The distance between places.
     pitch: f64,
 }
 
@@ -33,14 +34,14 @@ pub(super) struct Row {
 pub(super) struct Link {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// 0 between neighbours; other links go round them, one below the other.
+    /// 0 between neighbours. Other links use lanes below, one under the other.
     pub(super) lane: usize,
     pub(super) name: String,
     pub(super) cost: f64,
     pub(super) best: bool,
 }
 
-/// An edge from row to row.
+/// An edge between rows.
 pub(super) struct Conversion {
     pub(super) place: usize,
     pub(super) from: usize,
@@ -64,7 +65,7 @@ impl Scene {
         Self { columns, rows, conversions, left, pitch: pitch.max(92.0) }
     }
 
-    /// Where a place is from left to right: 0 is the source.
+    /// The horizontal position of a place; 0 is the source.
     pub(super) fn x(&self, place: usize) -> f64 {
         self.left + place as f64 * self.pitch
     }
@@ -78,7 +79,7 @@ impl Scene {
     }
 }
 
-/// The representations that are worth a row: of paths told, and of the cheapest pure forms.
+/// The representations that get a row: those of the paths shown, and of the cheapest pure forms.
 fn shown(case: &Case) -> Vec<String> {
     let order: Vec<String> = case.representations().into_iter().map(str::to_owned).collect();
     if case.facts.is_none() {
@@ -111,7 +112,7 @@ fn is_conversion(edge: &Edge) -> bool {
     matches!((edge.from.representation(), edge.to.representation()), (Some(a), Some(b)) if a != b)
 }
 
-/// What one edge in a picture stands for: the cheapest of those between the same places.
+/// The edge that a picture shows for a key: the cheapest of those between the same places.
 type Cheapest<K> = BTreeMap<K, (f64, usize)>;
 
 fn keep<K: Ord>(cheapest: &mut Cheapest<K>, key: K, found: (f64, usize)) {
@@ -131,7 +132,7 @@ fn links(case: &Case, columns: &Columns, row: &str) -> Vec<Link> {
     for (at, edge) in edges.iter().enumerate().filter(|(_, edge)| !is_conversion(edge)) {
         let span = columns.span(&edge.from, &edge.to).filter(|(from, to)| from < to);
         if let Some((from, to)) = span.filter(|_| home(edge).as_deref() == Some(row)) {
-            // Short ones first: they get the upper lanes.
+            // Short edges first, so that they get the upper lanes.
             keep(&mut cheapest, (to - from, from), (cost(case, edge), at));
         }
     }
@@ -144,8 +145,8 @@ fn links(case: &Case, columns: &Columns, row: &str) -> Vec<Link> {
     cheapest.into_iter().map(link).collect()
 }
 
-/// The first lane below all that the link would cross. `taken` says up to where each lane is full, and
-/// lanes of longer links lie lower.
+/// The first lane below all lanes that the link would cross. `taken` holds the end of the last link in each
+/// lane; longer links use lower lanes.
 fn lane(taken: &mut Vec<usize>, from: usize, to: usize) -> usize {
     let free = taken.iter().rposition(|&end| end > from).map_or(0, |full| full + 1);
     if free == taken.len() {
@@ -155,7 +156,7 @@ fn lane(taken: &mut Vec<usize>, from: usize, to: usize) -> usize {
     free + 1
 }
 
-/// Those on the best path; with few rows also the others between neighbours.
+/// Conversions on the best path; with few rows also the others between neighbours.
 fn conversions(case: &Case, columns: &Columns, rows: &[Row]) -> Vec<Conversion> {
     let row = |name: Option<&str>| rows.iter().position(|row| Some(row.name.as_str()) == name);
     let mut cheapest = Cheapest::new();
