@@ -19,22 +19,22 @@ SOURCE = Path("crates")
 # together, and how the engine's own forms do.
 STEPS = {
     "crossgrain/src/circuit/aes_sbox.rs": ["forward", "forward_input", "invert", "forward_output"],
-    "crossgrain/src/circuit/aes_linear.rs": ["neighbours", "mix_bit"],
+    "crossgrain/src/cipher/aes/linear_circuit.rs": ["neighbours", "mix_bit"],
 }
 AS_A_KERNEL = {
     "crossgrain-gpu/src/parallel/blocks.rs": ["key", "spread", "add_key", "begin"],
     "crossgrain-gpu/src/parallel/aes.rs": ["substituted", "rows", "rounds", "first", "round", "last"],
 }
 ON_CPUS = {
-    "crossgrain/src/part/aes/bitsliced.rs": [
+    "crossgrain/src/cipher/aes/bitsliced.rs": [
         "byte", "set_byte", "places_among", "key_byte", "add_round_key", "sub_byte", "sub_bytes_unfinished", "rows",
         "mix_column_and_add", "encrypt_round", "encrypt_middle", "encrypt",
     ],
     "crossgrain/src/part/counter.rs": ["low", "count_bundle", "spread"],
 }
 ON_GPUS = {
-    "crossgrain/src/circuit/aes_linear.rs": ["mix_column"],
-    "crossgrain/src/device/aes.rs": [
+    "crossgrain/src/cipher/aes/linear_circuit.rs": ["mix_column"],
+    "crossgrain/src/cipher/aes/gpu/mod.rs": [
         "text", "byte", "keyed_column", "on_words", "mix_forwards", "sum", "forward_parts", "add_key", "middle_round",
         "last_round", "round", "keyed", "encrypt", "cipher",
     ],

@@ -6,11 +6,12 @@ mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
 use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::aes::{Aes, schedule};
+use crossgrain::internal::cipher::aes::description::{Aes, schedule};
+use crossgrain::internal::cipher::aes::key::RoundKeys;
+use crossgrain::internal::cipher::aes::linear_circuit as aes_linear;
 use crossgrain::internal::cipher::{Description, serpent};
 use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::circuit::{Bits, aes_linear, aes_sbox, serpent_sbox};
-use crossgrain::internal::part::aes::key::RoundKeys;
+use crossgrain::internal::circuit::{Bits, aes_sbox, serpent_sbox};
 use crossgrain::internal::part::counter::{ByteOrder, Counter};
 use crossgrain::internal::part::{Count, Keys};
 use crossgrain::internal::repr::{Repr, lane, shifted};

@@ -10,7 +10,7 @@ mod common;
 use common::{painted, skip};
 use crossgrain::for_each_register;
 use crossgrain::internal::cipher::Description as _;
-use crossgrain::internal::cipher::aes::Aes;
+use crossgrain::internal::cipher::aes::description::Aes;
 use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::word::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,

@@ -34,11 +34,11 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward_input", "forward_output"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
-    ("MixColumns", Kind::Bits, "circuit/aes_linear.rs", &["mix_bit", "neighbours", "double"]),
-    ("InvMixColumns", Kind::Bits, "circuit/aes_linear.rs", &["inv_mix_column"]),
-    ("SubBytes", Kind::Bytes, "part/aes/search/substitute.rs", &["substitute"]),
-    ("MixColumns", Kind::Bytes, "part/aes/search/substitute.rs", &["mix_column"]),
-    ("InvMixColumns", Kind::Bytes, "part/aes/search/substitute.rs", &["inv_mix_column"]),
+    ("MixColumns", Kind::Bits, "cipher/aes/linear_circuit.rs", &["mix_bit", "neighbours", "double"]),
+    ("InvMixColumns", Kind::Bits, "cipher/aes/linear_circuit.rs", &["inv_mix_column"]),
+    ("SubBytes", Kind::Bytes, "cipher/aes/search/substitute.rs", &["substitute"]),
+    ("MixColumns", Kind::Bytes, "cipher/aes/search/substitute.rs", &["mix_column"]),
+    ("InvMixColumns", Kind::Bytes, "cipher/aes/search/substitute.rs", &["inv_mix_column"]),
     ("MixColumns", Kind::Integer, "cipher/aes/scalar.rs", &["mix_column"]),
     ("S-boxes", Kind::Bits, "circuit/serpent_sbox/three.rs", &S_BOXES),
     ("S-boxes", Kind::TwoInputs, "circuit/serpent_sbox/two.rs", &S_BOXES),
@@ -57,10 +57,10 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
 /// Functions with many gates that are not a cipher step.
 const OTHERS: [(&str, &str); 7] = [
     // The initial state of a cached counter is the XOR of its columns' shares.
-    ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
-    ("part/aes/walk.rs", "run"),
+    ("cipher/aes/bitsliced.rs", "sub_bytes_of_sum"),
+    ("cipher/aes/walk.rs", "run"),
     // XORs table entries.
-    ("device/tables.rs", "columns"),
+    ("cipher/aes/gpu/tables.rs", "columns"),
     // A reduction in GF(2¹²⁸).
     ("part/ghash/field.rs", "reduced"),
     ("part/ghash/mod.rs", "product"),

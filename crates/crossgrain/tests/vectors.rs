@@ -12,9 +12,10 @@ use common::{
     other_single, run, stores,
 };
 use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::aes::schedule;
+use crossgrain::internal::cipher::aes::description::schedule;
+use crossgrain::internal::cipher::aes::key::RoundKeys;
+use crossgrain::internal::cipher::aes::steps::Part;
 use crossgrain::internal::part::Keys;
-use crossgrain::internal::part::aes::{Part, key::RoundKeys};
 use crossgrain::internal::reference;
 use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Variant, table};

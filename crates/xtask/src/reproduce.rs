@@ -176,10 +176,10 @@ fn source(record: &Record) -> Result<String> {
     for (name, files, serves) in [
         (
             "AES, bit-sliced",
-            &["circuit/aes_sbox.rs", "circuit/aes_linear.rs", "part/aes/bitsliced.rs"][..],
+            &["circuit/aes_sbox.rs", "cipher/aes/linear_circuit.rs", "cipher/aes/bitsliced.rs"][..],
             "words of 64, 128, 256 and 512 bits, two directions, three key sizes, CUDA, WGSL",
         ),
-        ("AES by AES instructions", &["part/aes/instructions.rs"], "128, 256 and 512 bits, the same"),
+        ("AES by AES instructions", &["cipher/aes/instructions.rs"], "128, 256 and 512 bits, the same"),
         (
             "Serpent on words",
             &[

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crossgrain::internal::circuit::aes_linear::{mix_bit, neighbours};
+use crossgrain::internal::cipher::aes::linear_circuit::{mix_bit, neighbours};
 use crossgrain::internal::circuit::aes_sbox;
 use crossgrain::internal::word::Lanes;
 use crossgrain::{Cipher, Key};

@@ -4,7 +4,6 @@
 //! finds the structure of S-boxes. [`trace`] records a circuit as a [`graph`], and [`map`] covers the graph
 //! with three-input gates. [`emit`] prints it for a GPU, and [`netlist`] for hardware.
 
-pub mod aes_linear;
 pub mod aes_sbox;
 pub mod affine;
 #[cfg(feature = "device")]

@@ -2,7 +2,8 @@
 
 use super::graph::Graph;
 use super::trace::{Sym, Width, trace};
-use super::{Bits, aes_linear, aes_sbox, serpent_sbox};
+use super::{Bits, aes_sbox, serpent_sbox};
+use crate::cipher::aes::linear_circuit as aes_linear;
 use crate::word::each;
 
 /// A circuit of the library.

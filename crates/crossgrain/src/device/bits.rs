@@ -16,28 +16,28 @@ use crate::circuit::trace::Sym;
 use crate::convert::transpose_square;
 
 /// The number of neighbouring threads with interleaved blocks: equal to the number of blocks per thread.
-pub(super) const SPAN_THREADS: u32 = 32;
+pub(crate) const SPAN_THREADS: u32 = 32;
 
 /// The number of their blocks.
-pub(super) const SPAN_BLOCKS: u32 = 32 * SPAN_THREADS;
+pub(crate) const SPAN_BLOCKS: u32 = 32 * SPAN_THREADS;
 
-pub(super) const ROWS: [&str; 4] = ["a", "b", "c", "d"];
-pub(super) const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
+pub(crate) const ROWS: [&str; 4] = ["a", "b", "c", "d"];
+pub(crate) const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
 
 /// Adds the structures that hold bit-sliced blocks.
-pub(super) fn structures(text: &mut Text) {
+pub(crate) fn structures(text: &mut Text) {
     text.structure("Byte", &[("x", Field::Words(8))]);
     text.structure("Column", &ROWS.map(|row| (row, Field::Structure("Byte"))));
     text.structure("State", &COLUMNS.map(|column| (column, Field::Structure("Column"))));
 }
 
 /// The 32 words of a column, by position.
-pub(super) fn column_words(name: &str) -> Vec<String> {
+pub(crate) fn column_words(name: &str) -> Vec<String> {
     (0..32).map(|at| format!("{name}.{}.x[{}]", ROWS[at / 8], at % 8)).collect()
 }
 
 /// Completes a program around its function `cipher`, which takes a `State` and the number of rounds.
-pub(super) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> String {
+pub(crate) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> String {
     let (rows, columns) = (words("x", 32), column_words(""));
     let signature =
         Signature { parameters: &[("x", "Rows")], inputs: rows, result: "Column", outputs: columns };
@@ -51,19 +51,19 @@ pub(super) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> Strin
 }
 
 /// The number of gates per block, if a thread's cipher has `cipher` gates.
-pub(super) fn gates(task: Task, cipher: f64) -> f64 {
+pub(crate) fn gates(task: Task, cipher: f64) -> f64 {
     // For a counter only one word is transposed. The other bits are computed directly.
     let words = if task.counts() { 1.0 } else { 4.0 } + 4.0;
     (cipher + words * transposition_gates()) / 32.0
 }
 
 /// The number of gates of a 32 × 32 bit transposition.
-pub(super) fn transposition_gates() -> f64 {
+pub(crate) fn transposition_gates() -> f64 {
     mapped(transposed).gates().len() as f64
 }
 
 /// Adds `rows_of`: converts a column to the words of 32 blocks.
-pub(super) fn rows_of(text: &mut Text) {
+pub(crate) fn rows_of(text: &mut Text) {
     text.structure("Rows", &[("x", Field::Words(32))]);
     let (columns, rows) = (column_words("x"), words("", 32));
     let signature =
@@ -130,7 +130,7 @@ fn place() -> String {
 }
 
 /// Stores the blocks of a state `s`.
-pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
+pub(crate) fn stored(text: &Text, task: Task, place: &str) -> String {
     let rows = |(at, column): (usize, &&str)| format!("    var y{at} = rows_of(s.{column});\n");
     let rows: String = COLUMNS.iter().enumerate().map(rows).collect();
     let word = |at: usize| match task {

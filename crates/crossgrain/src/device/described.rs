@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::bits::{self, COLUMNS, ROWS};
 use super::recorded::{Operation, Recorded, Section, Step, Value, recorded};
 use super::rolled::Rolled;
-use super::text::{Text, key_words, mapped, words};
+use super::text::{Text, byte, key_words, mapped, words};
 use super::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 use crate::block::{Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
@@ -195,9 +195,9 @@ fn function_of(text: &mut Text, operation: Operation, recorded: &Recorded, key: 
         Operation::Substitute(number) => with(key, &|x| substitution(&recorded.boxes[number])(x)),
         Operation::Between(count) => with(BYTE, &|x| between(x, count as usize)),
         Operation::SubstituteAlone(number) => {
-            super::aes::byte(text, &name, |x| recorded.boxes[number].gates(x));
+            byte(text, &name, |x| recorded.boxes[number].gates(x));
         }
-        Operation::Linear(number) => super::aes::byte(text, &name, map(&recorded.maps[number])),
+        Operation::Linear(number) => byte(text, &name, map(&recorded.maps[number])),
         // Each program defines constants and storage for kept bytes in its own way.
         Operation::Constant | Operation::Keep => {}
     }

@@ -14,8 +14,7 @@
 //! Invariant: programs of gates have no look-up or branch that depends on secrets. Programs with tables look
 //! up at secret addresses and need the policy `any`.
 
-mod aes;
-mod bits;
+pub(crate) mod bits;
 mod described;
 mod recorded;
 mod rolled;
@@ -23,9 +22,7 @@ pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
 mod serpent;
-mod tables;
-mod text;
-mod walk;
+pub(crate) mod text;
 
 use std::sync::LazyLock;
 
@@ -33,13 +30,14 @@ use zeroize::Zeroizing;
 
 use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
+use crate::cipher::aes::gpu::{self as aes, tables, walk};
 use crate::circuit::emit::Language;
 
 /// The maximum number of key words: Serpent's 33 round keys, with one word per bit.
 pub const KEY_WORDS_MAX: usize = 33 * 128;
 
 /// The same maximum in vectors of four words, the unit in which programs read keys.
-const KEY_FOURS_MAX: usize = KEY_WORDS_MAX / 4;
+pub(crate) const KEY_FOURS_MAX: usize = KEY_WORDS_MAX / 4;
 
 /// The operation of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +54,7 @@ pub enum Task {
 
 impl Task {
     /// All tasks.
-    const ALL: [Self; 4] = [Self::Encrypt, Self::Decrypt, Self::Count, Self::Generate];
+    pub(crate) const ALL: [Self; 4] = [Self::Encrypt, Self::Decrypt, Self::Count, Self::Generate];
 
     /// Whether the program reads blocks from `source`.
     pub const fn reads_source(self) -> bool {
@@ -131,24 +129,24 @@ pub struct Work {
 }
 
 /// The description of a family's programs.
-struct Programs {
+pub(crate) struct Programs {
     /// The form of the default program of each task. It consists of gates.
-    gates: Form,
+    pub(crate) gates: Form,
     /// Alternative programs for a task, with their names.
-    others: &'static [(Task, Form, &'static str)],
+    pub(crate) others: &'static [(Task, Form, &'static str)],
     /// Threads in a group of [`Form::Bits`] in CUDA, by task. These programs have more instructions than a
     /// multiprocessor's instruction cache holds. A group that uses all registers of a multiprocessor shares
     /// fetched instructions. Smaller groups overlap the reads of one with the gates of another. The better
     /// size was measured (bench/record/nvidia-h100-80gb-hbm3).
-    cuda_bits_group_threads: [u32; Task::ALL.len()],
+    pub(crate) cuda_bits_group_threads: [u32; Task::ALL.len()],
     /// The size of such a group's shared memory, in bytes.
-    cuda_bits_shared_bytes: usize,
+    pub(crate) cuda_bits_shared_bytes: usize,
     /// [`Kernel::text`] with the given number of threads in a group.
-    text: fn(Kernel, Language, u32) -> String,
+    pub(crate) text: fn(Kernel, Language, u32) -> String,
     /// [`Kernel::work`].
-    work: fn(Kernel, Cipher) -> Work,
+    pub(crate) work: fn(Kernel, Cipher) -> Work,
     /// [`Kernel::keys`].
-    keys: fn(Kernel, &Key) -> Zeroizing<Vec<u32>>,
+    pub(crate) keys: fn(Kernel, &Key) -> Zeroizing<Vec<u32>>,
 }
 
 ciphers!(by_folder PROGRAMS: Programs);
@@ -277,7 +275,7 @@ impl Kernel {
     }
 
     /// Arranges round keys of `N` words in order of use.
-    fn in_order<const N: usize>(self, mut words: Zeroizing<Vec<u32>>) -> Zeroizing<Vec<u32>> {
+    pub(crate) fn in_order<const N: usize>(self, mut words: Zeroizing<Vec<u32>>) -> Zeroizing<Vec<u32>> {
         if self.task == Task::Decrypt {
             words.as_chunks_mut::<N>().0.reverse();
         }

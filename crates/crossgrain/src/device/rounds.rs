@@ -8,7 +8,8 @@
 //! * Serpent, round i: add the key, then S-box i modulo 8 and the linear transformation. The inverse round
 //!   undoes these steps.
 
-use super::{Task, aes, serpent};
+use super::{Task, serpent};
+use crate::cipher::aes::gpu as aes;
 use crate::circuit::named::{Named, add_constant};
 use crate::circuit::trace::{Sym, trace};
 use crate::circuit::{Bits, aes_sbox, serpent_sbox};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::{KEY_FOURS_MAX, Kernel, Task};
-pub(super) use crate::circuit::emit::PARTS;
+use crate::circuit::Bits;
+pub(crate) use crate::circuit::emit::PARTS;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
@@ -12,7 +13,7 @@ use crate::circuit::trace::{Sym, Width, trace};
 
 /// The element type of a program's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(crate) enum Goal {
     /// Blocks. Each thread writes its own.
     Blocks,
     /// Words. Several threads may write the same word atomically.
@@ -20,20 +21,20 @@ pub(super) enum Goal {
 }
 
 /// A program text under construction.
-pub(super) struct Text {
-    pub(super) language: Language,
+pub(crate) struct Text {
+    pub(crate) language: Language,
     goal: Goal,
     text: String,
 }
 
 impl Text {
     /// Begins a program on blocks.
-    pub(super) fn new(kernel: Kernel, language: Language) -> Self {
+    pub(crate) fn new(kernel: Kernel, language: Language) -> Self {
         Self::headed(kernel.name(), ["blocks", "rounds", "c0", "c1", "c2", "c3"], Goal::Blocks, language)
     }
 
     /// Begins a program: its bindings and the words of a job.
-    pub(super) fn headed(name: &str, job: [&str; 6], goal: Goal, language: Language) -> Self {
+    pub(crate) fn headed(name: &str, job: [&str; 6], goal: Goal, language: Language) -> Self {
         let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
         text.push(&language.structure("Job", &job.map(|name| (name, Field::Word))));
@@ -43,18 +44,18 @@ impl Text {
         text
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.text += text;
     }
 
     /// Adds a structure.
-    pub(super) fn structure(&mut self, name: &str, fields: &[(&str, Field<'_>)]) {
+    pub(crate) fn structure(&mut self, name: &str, fields: &[(&str, Field<'_>)]) {
         let text = self.language.structure(name, fields);
         self.push(&text);
     }
 
     /// Adds a circuit as a function, mapped to three-input gates.
-    pub(super) fn circuit<const INPUTS: usize, const OUTPUTS: usize>(
+    pub(crate) fn circuit<const INPUTS: usize, const OUTPUTS: usize>(
         &mut self,
         name: &str,
         signature: &Signature<'_>,
@@ -67,20 +68,20 @@ impl Text {
 
     /// Adds a function. `body` is in the syntax common to both languages, where `let` and `var` declare
     /// variables.
-    pub(super) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
+    pub(crate) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
         let text = self.language.function(name, parameters, result, &self.language.declared(body));
         self.push(&text);
     }
 
     /// Ends the program with its entry point. `body` is in the common syntax and may use `thread`. If threads
     /// share memory it may also use `local`, the thread's index in its group.
-    pub(super) fn entry(self, kernel: Kernel, group_threads: u32, body: &str) -> String {
+    pub(crate) fn entry(self, kernel: Kernel, group_threads: u32, body: &str) -> String {
         let shares = kernel.shared_bytes(self.language) > 0;
         self.entry_named(&kernel.entry(), group_threads, shares, body)
     }
 
     /// The same with a name, a group size, and whether threads share memory.
-    pub(super) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
+    pub(crate) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
         let goal = if self.goal == Goal::Blocks { "uint4" } else { "u32" };
         let text = self.language.entry(name, group, ["uint4", goal], shares, body);
         self.push(&text);
@@ -88,12 +89,12 @@ impl Text {
     }
 
     /// An expression that constructs a structure from its fields.
-    pub(super) fn made(&self, structure: &str, fields: impl IntoIterator<Item = String>) -> String {
+    pub(crate) fn made(&self, structure: &str, fields: impl IntoIterator<Item = String>) -> String {
         self.language.made(structure, &fields.into_iter().collect::<Vec<_>>())
     }
 
     /// An expression that constructs a structure with one array of words.
-    pub(super) fn of_words<const N: usize>(&self, structure: &str, words: [String; N]) -> String {
+    pub(crate) fn of_words<const N: usize>(&self, structure: &str, words: [String; N]) -> String {
         match self.language {
             Language::Cuda => self.made(structure, words),
             Language::Wgsl => format!("{structure}(array<u32, {N}>({}))", words.join(", ")),
@@ -102,7 +103,7 @@ impl Text {
 
     /// The code for block `first`. `cipher` returns lines that compute the state `s` from the block's four
     /// words.
-    pub(super) fn one_block(&self, task: Task, cipher: impl FnOnce([String; 4]) -> String) -> String {
+    pub(crate) fn one_block(&self, task: Task, cipher: impl FnOnce([String; 4]) -> String) -> String {
         let given = ["given.x", "given.y", "given.z", "given.w"];
         let words = if task.counts() { counter_words(task) } else { given.map(str::to_owned) };
         let counter = if task.counts() { counter() } else { String::new() };
@@ -116,13 +117,13 @@ impl Text {
     }
 
     /// A block of four words in memory order.
-    pub(super) fn block(&self, words: [String; 4]) -> String {
+    pub(crate) fn block(&self, words: [String; 4]) -> String {
         let kind = if self.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
         self.made(kind, words)
     }
 
     /// Adds `spread`: copies one bit of a word to all 32 lanes.
-    pub(super) fn spread(&mut self) {
+    pub(crate) fn spread(&mut self) {
         self.function(
             "spread",
             &[("v", "u32"), ("bit", "u32")],
@@ -132,7 +133,7 @@ impl Text {
     }
 
     /// Adds `swap_bytes`, for big-endian counters.
-    pub(super) fn swap_bytes(&mut self) {
+    pub(crate) fn swap_bytes(&mut self) {
         let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
         self.function("swap_bytes", &[("v", "u32")], "u32", body);
     }
@@ -142,7 +143,7 @@ impl Text {
 static MAPPED: LazyLock<Mutex<HashMap<Graph, Graph>>> = LazyLock::new(Mutex::default);
 
 /// A circuit, mapped to three-input gates.
-pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
+pub(crate) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
 ) -> Graph {
     let graph = trace(Width::Three, circuit);
@@ -151,12 +152,12 @@ pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
 }
 
 /// Code for the counter of block `first`, as four words `b0` to `b3`, lowest first.
-pub(super) fn counter() -> String {
+pub(crate) fn counter() -> String {
     counter_from("job.c0")
 }
 
 /// The same with another lowest word of the job's counter.
-pub(super) fn counter_from(lowest: &str) -> String {
+pub(crate) fn counter_from(lowest: &str) -> String {
     format!(
         "    let b0 = {lowest} + first;
     let carry0 = u32(b0 < first);
@@ -170,7 +171,7 @@ pub(super) fn counter_from(lowest: &str) -> String {
 }
 
 /// The words of a block that holds the counter `b0` to `b3`.
-pub(super) fn counter_words(task: Task) -> [String; 4] {
+pub(crate) fn counter_words(task: Task) -> [String; 4] {
     match task {
         Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
         _ => ["b0", "b1", "b2", "b3"].map(str::to_owned),
@@ -178,21 +179,27 @@ pub(super) fn counter_words(task: Task) -> [String; 4] {
 }
 
 /// The expressions `name.x[0]` to `name.x[count - 1]`.
-pub(super) fn words(name: &str, count: usize) -> Vec<String> {
+pub(crate) fn words(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{name}.x[{at}]")).collect()
 }
 
 /// A key word with a constant index.
-pub(super) fn key_word(at: usize) -> String {
+pub(crate) fn key_word(at: usize) -> String {
     format!("keys[{}u].{}", at / 4, PARTS[at % 4])
 }
 
 /// The first `count` key words from vector `k` on.
-pub(super) fn key_words(count: usize) -> Vec<String> {
+pub(crate) fn key_words(count: usize) -> Vec<String> {
     words_of_fours("keys", count)
 }
 
 /// The first `count` words of an array of vectors, from vector `k` on.
-pub(super) fn words_of_fours(array: &str, count: usize) -> Vec<String> {
+pub(crate) fn words_of_fours(array: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{array}[k + {}u].{}", at / 4, PARTS[at % 4])).collect()
+}
+
+/// Adds a circuit on a byte.
+pub(crate) fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) -> Bits<Sym>) {
+    let [inputs, outputs] = ["x", ""].map(|name| words(name, 8));
+    text.circuit(name, &Signature { parameters: &[("x", "Byte")], inputs, result: "Byte", outputs }, circuit);
 }

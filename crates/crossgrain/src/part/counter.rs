@@ -61,13 +61,13 @@ impl Counter {
 
     /// The value shifted right by `bits`. Counters that differ only in their lowest `bits` bits give the same
     /// result.
-    pub(super) const fn without_low(self, bits: u32) -> Self {
+    pub(crate) const fn without_low(self, bits: u32) -> Self {
         Self { value: self.value >> bits, ..self }
     }
 
     /// The number of counters, from this one on, that differ from it only in their lowest `bits` bits. It
     /// counts itself.
-    pub(super) const fn left_in_low(self, bits: u32) -> u64 {
+    pub(crate) const fn left_in_low(self, bits: u32) -> u64 {
         (1 << bits) - (self.value as u64 & ((1 << bits) - 1))
     }
 
@@ -84,7 +84,7 @@ impl Counter {
 impl ByteOrder {
     /// For each byte of a block, the index of the value's byte there.
     #[inline(always)]
-    pub(super) const fn places(self) -> Block {
+    pub(crate) const fn places(self) -> Block {
         match self {
             Self::Big => [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
             Self::Little => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
@@ -190,7 +190,7 @@ impl<W: Lane32> CounterToWords<W> {
     /// The four words of `N` bundles of counters from `first` on. The low 32 bits must not wrap. Three words
     /// are then the same in all bundles.
     #[inline(always)]
-    pub(super) fn bundles<const N: usize>(&self, first: Counter) -> [[W; 4]; N] {
+    pub(crate) fn bundles<const N: usize>(&self, first: Counter) -> [[W; 4]; N] {
         let number = W::load(self.isa, &self.numbers[..W::BYTES]);
         let block = u128::from_le_bytes(first.block());
         let same = each!(i < 4 => W::splat_lanes(self.isa, (block >> (32 * i)) as u32));
@@ -206,7 +206,7 @@ impl<W: Lane32> CounterToWords<W> {
 }
 
 /// The number of blocks, out of `blocks` from `first` on, before the low 32 bits of the counter wrap.
-pub(super) fn before_wrap(first: Counter, blocks: usize) -> usize {
+pub(crate) fn before_wrap(first: Counter, blocks: usize) -> usize {
     let left = (1 << 32) - u64::from(first.value as u32);
     usize::try_from(left).map_or(blocks, |left| left.min(blocks))
 }

@@ -18,7 +18,7 @@ use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
 use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
 
 /// The planner's entry for every family of described ciphers.
-pub(super) static PARTS: Parts = Parts {
+pub(crate) static PARTS: Parts = Parts {
     steps: |cipher| vec![(Part::whole(cipher.family()), 0)],
     runs: &[],
     expand: |key, _| super::Keys::new(Entry::of(key.cipher().family()).expand(key)),
@@ -61,14 +61,14 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, 
     }
 
     /// The token that proves that the instructions exist.
-    pub(super) const fn isa(&self) -> W::Isa {
+    pub(crate) const fn isa(&self) -> W::Isa {
         self.isa
     }
 
     /// The results for bundles side by side, inside a kernel. `direction` is passed again: if it is a
     /// constant, the code for the other direction is not compiled.
     #[inline(always)]
-    pub(super) fn on_state(&self, direction: Direction, state: [[W; N]; 16]) -> [[W; N]; 16] {
+    pub(crate) fn on_state(&self, direction: Direction, state: [[W; N]; 16]) -> [[W; N]; 16] {
         C::rounds(Lanes::<C, W, Y, N>::new(self.isa, &self.forms), direction, state, &self.keys)
     }
 }

@@ -22,10 +22,10 @@ use crate::word::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_l
 /// hold only a line or two of each message. With one line per stage, the lines that the CPU prefetches for
 /// one message are evicted by the others before their use. Twice as many steps gain nothing, and short
 /// messages pay for clearing them.
-pub(super) const STEPS: usize = 16;
+pub(crate) const STEPS: usize = 16;
 
 /// Steps per stage if squares are moved. A stage then has one square for each half of a step.
-pub(super) const STEPS_BY_SQUARES: usize = 8;
+pub(crate) const STEPS_BY_SQUARES: usize = 8;
 
 /// Messages of at least this many stages are loaded and stored by whole cache lines. The first stage is
 /// shortened so that the rest are line-aligned.
@@ -41,7 +41,7 @@ const LATER_BYTES: usize = 5 * STEPS * BLOCK_BYTES;
 
 /// A cipher on up to `LANES` blocks in registers. Its methods must be `#[inline(always)]`, like those of a
 /// kernel.
-pub(super) trait Lanes<const LANES: usize> {
+pub(crate) trait Lanes<const LANES: usize> {
     /// One block per lane.
     type State: Copy;
 
@@ -63,11 +63,11 @@ pub(super) trait Lanes<const LANES: usize> {
 }
 
 /// Advances at most `LANES` chains by `blocks` blocks.
-pub(super) struct Chains<'a, 's, 'd, L, const LANES: usize, const STEPS: usize> {
-    pub(super) lanes: L,
-    pub(super) strands: &'a mut [&'s mut Strand<'d>],
-    pub(super) blocks: usize,
-    pub(super) rule: Rule,
+pub(crate) struct Chains<'a, 's, 'd, L, const LANES: usize, const STEPS: usize> {
+    pub(crate) lanes: L,
+    pub(crate) strands: &'a mut [&'s mut Strand<'d>],
+    pub(crate) blocks: usize,
+    pub(crate) rule: Rule,
 }
 
 impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<'_, '_, '_, L, LANES, STEPS> {
@@ -139,7 +139,7 @@ impl Moves {
 }
 
 /// The work of step `step` on the other stage: it stores and reloads its share of the lanes, in two halves.
-pub(super) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
+pub(crate) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
     stage: &'a mut Stage<LANES, STEPS>,
     messages: &'a mut SideBySide<'d, LANES>,
     step: usize,
@@ -150,13 +150,13 @@ pub(super) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
 
 impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
     #[inline(always)]
-    pub(super) fn all(&mut self) {
+    pub(crate) fn all(&mut self) {
         self.lanes(self.share());
     }
 
     /// The first half (0) or the second half (1).
     #[inline(always)]
-    pub(super) fn half<W: AesLanes>(&mut self, isa: W::Isa, half: usize) {
+    pub(crate) fn half<W: AesLanes>(&mut self, isa: W::Isa, half: usize) {
         if const { W::BLOCKS == SQUARE && STEPS == STEPS_BY_SQUARES } && self.share == 0 {
             return self.square::<W>(isa, 2 * self.step + half);
         }

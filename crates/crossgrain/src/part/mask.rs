@@ -30,12 +30,12 @@ impl<'a> Masks<'a> {
 
     /// The masks without the first `blocks`.
     #[must_use]
-    pub(super) fn skip(self, blocks: usize) -> Self {
+    pub(crate) fn skip(self, blocks: usize) -> Self {
         Self { table: self.table.get(blocks..).unwrap_or_default(), ..self }
     }
 
     /// The block that all masks share.
-    pub(super) const fn shared(&self) -> &Block {
+    pub(crate) const fn shared(&self) -> &Block {
         &self.shared
     }
 
@@ -50,7 +50,7 @@ impl<'a> Masks<'a> {
     }
 
     /// The next mask, or zeros after the last one.
-    pub(super) fn next(self) -> Block {
+    pub(crate) fn next(self) -> Block {
         self.blocks().next().unwrap_or_default()
     }
 
@@ -69,7 +69,7 @@ impl<'a> Masks<'a> {
     /// The table entries of the next `blocks` blocks. If they include the last one, they are copied to
     /// `copy`: the last entry gets `last` added, and zeros follow it.
     #[inline(always)]
-    pub(super) fn next_entries<'b>(&'b self, blocks: usize, copy: &'b mut [u8]) -> &'b [u8] {
+    pub(crate) fn next_entries<'b>(&'b self, blocks: usize, copy: &'b mut [u8]) -> &'b [u8] {
         let entries = self.table.as_flattened();
         let len_bytes = blocks * BLOCK_BYTES;
         if len_bytes < entries.len() {
@@ -103,7 +103,7 @@ impl<'a> LongMasks<'a> {
     /// The difference between the mask of block `number` and that of the block before it. Block numbers are
     /// public.
     #[inline(always)]
-    pub(super) const fn step_to(&self, number: usize) -> &'a Block {
+    pub(crate) const fn step_to(&self, number: usize) -> &'a Block {
         // The remainder avoids a bounds check. It changes nothing: a block number is not 0.
         &self.steps[(number.trailing_zeros() % usize::BITS) as usize]
     }

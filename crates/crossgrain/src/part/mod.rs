@@ -12,14 +12,13 @@
 //! order and its key schedule in a `Parts`. The generic sources (counter, tweak, mask), GHASH and the chain
 //! scheduler lie next to these folders.
 
-pub mod aes;
 pub mod chain;
 pub mod counter;
 pub mod described;
 #[cfg(feature = "search")]
 pub mod described_search;
 pub mod ghash;
-mod lanes;
+pub(crate) mod lanes;
 pub mod mask;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
@@ -40,19 +39,19 @@ use self::ghash::Ghash;
 use self::mask::{LongMasks, Masks};
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
-use crate::cipher::Entry;
+use crate::cipher::{Entry, aes};
 use crate::message::AeadMessage;
 use crate::word::{Buffers, Features, Tile, Wiped, each};
 
 /// The entry of a cipher family for the planner.
-struct Parts {
+pub(crate) struct Parts {
     /// Returns the steps of a cipher in the order of encryption, each with the round whose key it belongs to.
-    steps: fn(Cipher) -> Vec<(Part, usize)>,
+    pub(crate) steps: fn(Cipher) -> Vec<(Part, usize)>,
     /// Parts that span several steps but not the whole cipher, each with its steps in the order of
     /// encryption.
-    runs: &'static [(Part, &'static [Part])],
+    pub(crate) runs: &'static [(Part, &'static [Part])],
     /// Computes the key schedule, with these instructions if they help.
-    expand: fn(&Key, Features) -> Keys,
+    pub(crate) expand: fn(&Key, Features) -> Keys,
 }
 
 ciphers!(by_folder PARTS: Parts);
@@ -60,9 +59,9 @@ ciphers!(by_folder PARTS: Parts);
 /// A step of a cipher, or a run of steps that one variant computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    family: Family,
+    pub(crate) family: Family,
     /// Its names in encryption and in decryption.
-    names: [&'static str; 2],
+    pub(crate) names: [&'static str; 2],
 }
 
 impl Part {
@@ -135,7 +134,7 @@ impl Keys {
         (of_family(key.cipher().family()).expand)(key, features)
     }
 
-    fn new(keys: impl Any + Send + Sync) -> Self {
+    pub(crate) fn new(keys: impl Any + Send + Sync) -> Self {
         let keys: Box<dyn Any + Send + Sync> = Box::new(keys);
         Self(keys.into())
     }

@@ -44,7 +44,7 @@ impl Born {
 
 /// The counter that begins with this block.
 #[inline(always)]
-pub(super) const fn counter(iv: &Block) -> Counter {
+pub(crate) const fn counter(iv: &Block) -> Counter {
     Counter::big_endian(u128::from_be_bytes(*iv))
 }
 
@@ -152,7 +152,7 @@ impl Drop for Steps {
 
 /// Runs the records shorter than `below_bytes`, a few blocks of each at a time. Longer records should come
 /// first.
-pub(super) fn by_steps(
+pub(crate) fn by_steps(
     born: Born,
     records: &mut [&mut Record<'_>],
     below_bytes: usize,
@@ -192,7 +192,7 @@ fn padded(part: &[u8]) -> Block {
 }
 
 /// Runs a record with a one-key cipher that takes whole blocks.
-pub(super) fn run_alone(born: Born, record: &mut Record<'_>, run: &dyn Fn(Source<'_>, Buffers<'_>)) {
+pub(crate) fn run_alone(born: Born, record: &mut Record<'_>, run: &dyn Fn(Source<'_>, Buffers<'_>)) {
     let whole_bytes = record.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
     let source = born.source(&record.iv);
     let (whole, mut part) = record.buffers.reborrow().split_at(whole_bytes);

@@ -215,7 +215,7 @@ impl<W: CarrylessLanes> Stepping<W> {
 ///
 /// Within a sector, each bundle is the one before times a fixed power of x in all lanes. Words are rotated,
 /// and the bits that wrap around move to the next word.
-pub(super) struct TweakWords<'a, W: Lane32> {
+pub(crate) struct TweakWords<'a, W: Lane32> {
     /// The tweaks from the last bundle on that `fill` computed.
     tweaks: Tweaks<'a>,
     words: [W; 4],
@@ -230,13 +230,13 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
     const BLOCKS: usize = W::BITS / 32;
 
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, tweaks: Tweaks<'a>) -> Self {
+    pub(crate) fn new(isa: W::Isa, tweaks: Tweaks<'a>) -> Self {
         Self { tweaks, words: [W::splat(isa, 0); 4], made: 0, left: 0 }
     }
 
     /// The tweaks of the next bundle.
     #[inline(always)]
-    pub(super) fn bundle(&mut self, isa: W::Isa) -> [W; 4] {
+    pub(crate) fn bundle(&mut self, isa: W::Isa) -> [W; 4] {
         if self.left == 0 {
             self.tweaks = self.tweaks.skip(self.made * Self::BLOCKS);
             self.made = 0;

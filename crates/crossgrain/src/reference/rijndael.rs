@@ -3,7 +3,7 @@
 use super::BlockCipher;
 use crate::block::Direction;
 use crate::cipher::RoundKeys;
-use crate::cipher::aes::{crypt_wide_plainly, schedule};
+use crate::cipher::aes::description::{crypt_wide_plainly, schedule};
 
 /// The round keys of both directions.
 struct Rijndael<const BYTES: usize> {

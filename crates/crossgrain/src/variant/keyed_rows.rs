@@ -4,7 +4,7 @@
 
 use super::{Action, Variant};
 use crate::block::{Cipher, Direction, Family};
-use crate::part::aes;
+use crate::cipher::aes;
 use crate::part::own_keys::Keyed;
 #[cfg(feature = "serpent")]
 use crate::part::serpent;

@@ -10,7 +10,7 @@ mod keyed_rows;
 mod search_rows;
 #[cfg(feature = "serpent")]
 mod serpent_rows;
-mod table;
+pub(crate) mod table;
 
 #[cfg(feature = "own-keys")]
 pub use keyed_rows::{BindKeyed, keyed};

@@ -1,34 +1,34 @@
-//! The variant table. Only this file and the other files of rows in this module list variants.
+//! The variant table: rows that every cipher may use, and the order of all rows. The `rows` of each cipher's
+//! folder list its own.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
-use crate::cipher::aes as aes_described;
-use crate::cipher::ways::{Galois, Nibbles, Permute, Way};
+use crate::cipher::aes::rows as aes;
+use crate::cipher::ways::{Galois, Nibbles, Permute};
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
-use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
+use crate::part::Part;
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
-use crate::part::described::BytesOnLanes;
-use crate::part::{Keys, Part};
 use crate::repr::Repr;
-use crate::word::{AesLanes, ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
+use crate::word::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     let mut rows = Vec::new();
-    along_the_grain(&mut rows);
-    for_each_register!(aes, W => aes_instructions::<W>(&mut rows));
+    blocks(&mut rows);
+    aes::along_the_grain(&mut rows);
+    for_each_register!(aes, W => aes::by_instructions::<W>(&mut rows));
     across_the_grain::<u64>(&mut rows);
     for_each_register!(all, W => across_the_grain::<W>(&mut rows));
     for_each_register!(all, W => within_the_byte::<W>(&mut rows));
-    for_each_register!(all, W => between_the_grains::<W, Nibbles, 1>(&mut rows));
-    for_each_register!(byte_tables, W => between_the_grains::<W, Permute, 1>(&mut rows));
-    for_each_register!(galois_of_16, W => between_the_grains::<W, Galois, 2>(&mut rows));
-    for_each_register!(galois_of_32, W => between_the_grains::<W, Galois, 1>(&mut rows));
+    for_each_register!(all, W => aes::between_the_grains::<W, Nibbles, 1>(&mut rows));
+    for_each_register!(byte_tables, W => aes::between_the_grains::<W, Permute, 1>(&mut rows));
+    for_each_register!(galois_of_16, W => aes::between_the_grains::<W, Galois, 2>(&mut rows));
+    for_each_register!(galois_of_32, W => aes::between_the_grains::<W, Galois, 1>(&mut rows));
     for_each_register!(all, W => bytes_of_blocks::<W>(&mut rows));
     #[cfg(feature = "search")]
     super::search_rows::push(&mut rows);
@@ -65,14 +65,14 @@ fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
 }
 
 /// A row for one family of ciphers.
-pub(super) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
+pub(crate) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
     of_family(family, stem, set::<I>(), repr, action)
 }
 
 /// The name of an instruction set, and the CPU features that it needs.
-type Set = (&'static str, Features);
+pub(crate) type Set = (&'static str, Features);
 
-const fn set<I: Isa>() -> Set {
+pub(crate) const fn set<I: Isa>() -> Set {
     (I::NAME, I::NEEDS)
 }
 
@@ -86,29 +86,24 @@ fn named(stem: String, (isa, needs): Set, repr: Repr, action: Action) -> Variant
 }
 
 #[inline(never)]
-fn of_family(family: Family, stem: &str, isa: Set, repr: Repr, action: Action) -> Variant {
+pub(crate) fn of_family(family: Family, stem: &str, isa: Set, repr: Repr, action: Action) -> Variant {
     Variant { family: Some(family), ..named(format!("{stem}/{repr}"), isa, repr, action) }
 }
 
 /// The row of a part.
-pub(super) fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) -> Variant {
+pub(crate) fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) -> Variant {
     of::<I>(part.family(), part.name(direction), repr, Action::Tile(part, direction, bind))
 }
 
 /// The row of a whole cipher from bytes to bytes.
-pub(super) fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
+pub(crate) fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
     let stem = Part::whole(family).name(direction);
     of::<I>(family, stem, Repr::Blocks, Action::Whole(direction, bind))
 }
 
-/// The row of a keystream that uses tables in the counter's order.
-fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
-    Variant { walks: true, ..of::<I>(Family::Aes, "aes-ctr-walk", repr, action) }
-}
-
 /// A row with the method appended to its name, if the method has a name.
 #[inline(never)]
-pub(super) fn by(way: &str, mut row: Variant) -> Variant {
+pub(crate) fn by(way: &str, mut row: Variant) -> Variant {
     if !way.is_empty() {
         row.name = format!("{}-{way}", row.name);
     }
@@ -116,45 +111,23 @@ pub(super) fn by(way: &str, mut row: Variant) -> Variant {
 }
 
 /// The row of a variant that looks up tables at secret addresses.
-pub(super) fn by_table(row: Variant) -> Variant {
+pub(crate) fn by_table(row: Variant) -> Variant {
     Variant { leaks: Leaks::TableIndices, ..by("table", row) }
 }
 
-pub(super) fn bitsliced<W: Register>() -> Repr {
+pub(crate) fn bitsliced<W: Register>() -> Repr {
     Repr::Bitsliced { bits: W::BITS }
 }
 
 /// The parts that need a row in this direction. A part that is its own inverse has one row for both
 /// directions.
-pub(super) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
+pub(crate) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
     parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
 }
 
-/// Adds rows for all parts of AES on tiles, from single steps to the whole cipher.
-#[inline(never)]
-fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Variant>) {
-    for direction in Direction::ALL {
-        for part in needed(aes::Part::ALL.map(aes::Part::planned), direction) {
-            let action = Action::Tile(part, direction, bind);
-            rows.push(by(way, of_family(Family::Aes, part.name(direction), isa, repr, action)));
-        }
-    }
-}
-
-/// Downcasts a part and keys to those of AES.
-fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
-    Some((aes::Part::of(part)?, keys.of()?))
-}
-
-/// Adds rows on `blocks` for any machine: bytes and tables.
-fn along_the_grain(rows: &mut Vec<Variant>) {
+/// Adds the conversions and counters of `blocks`.
+fn blocks(rows: &mut Vec<Variant>) {
     let blocks = Repr::Blocks;
-    let bind: BindTile = |_, part, direction, keys, round| {
-        let (part, keys) = aes(part, keys)?;
-        tables::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
-    };
-    let bind_whole: BindWhole =
-        |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys.of()?)));
     rows.push(row::<Portable>("bytes-to-blocks".into(), blocks, Action::Load(|_| Some(Box::new(Copy)))));
     rows.push(row::<Portable>(
         "counter-to-blocks".into(),
@@ -162,89 +135,23 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
         Action::Count(|_| Some(Box::new(CounterToBlocks))),
     ));
     rows.push(row::<Portable>("blocks-to-bytes".into(), blocks, Action::Store(|_| Some(Box::new(Copy)))));
-    for direction in Direction::ALL {
-        for step in needed(aes::Part::STEPS.map(aes::Part::planned), direction) {
-            let row = part::<Portable>(step, direction, blocks, bind);
-            rows.push(if step == aes::Part::SubBytes.planned() { by_table(row) } else { row });
-        }
-        rows.push(by_table(whole::<Portable>(Family::Aes, direction, bind_whole)));
-    }
-    let action = Action::WholeCounter(bind_whole);
-    rows.push(by_table(of::<Portable>(Family::Aes, "aes-ctr", blocks, action)));
 }
 
-/// Adds rows of whole ciphers with AES instructions.
-fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
-    let bind: BindWhole = |features, direction, keys| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
-    };
-    for direction in Direction::ALL {
-        rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
-    }
-    let counter = Action::WholeCounter(bind);
-    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
-    let bind_walk: BindWhole = |features, _, keys| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(walks::Walk::<W>::new(isa, keys.of()?)))
-    };
-    let action = Action::WholeCounter(bind_walk);
-    rows.push(walk::<W::Isa>(Repr::Blocks, action));
-}
-
-/// Adds bit-sliced rows: parts, fused rounds, whole cipher and counters.
+/// Adds the bit-sliced rows: AES, whose rows lie around the counters, and the counters.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
-    let bind: BindTile = |features, part, direction, keys, round| {
-        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
-        if part == aes::Part::Cipher {
-            return Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys)));
-        }
-        let step = bitsliced::Step::<W>::new(isa, part, direction, keys, round)?;
-        Some(Box::new(step))
-    };
-    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
+    aes::across_the_grain::<W>(rows);
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
-    let encrypted = Action::CountEncrypted(|features, keys| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(bitsliced::Tail::<W>::walk(isa, keys.of()?)))
-    });
-    rows.push(walk::<W::Isa>(repr, encrypted));
+    aes::walk_across_the_grain::<W>(rows);
 }
 
-/// Adds rows on eight words (`hsliced`): parts, rounds and whole cipher, with their conversions.
+/// Adds the rows of `hsliced`: AES, which alone uses it, and the conversions.
 fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
-    let repr = Repr::Hsliced { bits: W::BITS };
-    let bind: BindTile = |features, part, direction, keys, round| {
-        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
-        Some(Box::new(hsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
-    };
-    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
-    group::<W, BitGroup, 8>(repr, rows);
-}
-
-/// Adds rows on sixteen words (`bytesliced`): parts, rounds and whole cipher, with one method of
-/// substitution. The whole cipher processes `N` bundles side by side.
-fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
-    let repr = Repr::Bytesliced { bits: W::BITS };
-    let bind: BindTile = |features, part, direction, keys, round| {
-        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
-        if part == aes::Part::Cipher {
-            let keys = keys.in_use(direction);
-            let keys = keys.blocks().as_flattened();
-            return Some(Box::new(BytesOnLanes::<aes_described::Aes, W, Y, N>::new(isa, direction, keys)?));
-        }
-        Some(Box::new(bytesliced::Step::<W, Y>::new(isa, part, direction, keys, round)?))
-    };
-    aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
-    let encrypted = Action::CountEncrypted(|features, keys| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.of()?)?))
-    });
-    rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
+    aes::within_the_byte::<W>(rows);
+    group::<W, BitGroup, 8>(Repr::Hsliced { bits: W::BITS }, rows);
 }
 
 /// Adds the conversions and counters of `vsliced`.

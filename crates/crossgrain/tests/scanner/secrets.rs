@@ -2,7 +2,7 @@
 //! from them.
 
 use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::aes::schedule;
+use crossgrain::internal::cipher::aes::description::schedule;
 use crossgrain::internal::cipher::folded::{self, Lacks};
 use crossgrain::internal::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
 use crossgrain::internal::circuit::affine::multiply;

@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn short_names_keep_what_tells_kernels_apart() {
         assert_eq!(
-            short("crossgrain::part::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"),
-            "part::aes::Round<Word512, (u8, 4usize)>"
+            short("crossgrain::cipher::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"),
+            "cipher::aes::Round<Word512, (u8, 4usize)>"
         );
     }
 }

@@ -6,16 +6,16 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::aes::search::LaneByte;
 use crate::circuit::Bits;
 use crate::circuit::emit::Language;
 use crate::device::bits::column_words;
 use crate::device::text::{PARTS, Text};
-use crate::part::aes::search::LaneByte;
 use crate::part::search::START_BLOCKS;
 use crate::word::Portable;
 
 /// The bit-sliced start of at most 32 keys, one word per bit. Only the first `columns` columns are kept.
-pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroizing<Vec<u32>> {
+pub(crate) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroizing<Vec<u32>> {
     let mut words = Zeroizing::new(Vec::with_capacity(128 * START_BLOCKS));
     for part in 0..columns.div_ceil(4) {
         let mut blocks = Zeroizing::new([[0; BLOCK_BYTES]; 32]);
@@ -30,7 +30,7 @@ pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroiz
 
 /// Adds `start_column`, which loads a column of the start of 32 keys. It XORs eight vectors of the table and
 /// a word of the outer key, spread over all lanes.
-pub(super) fn start_column(text: &mut Text) {
+pub(crate) fn start_column(text: &mut Text) {
     let vector = if text.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
     let names: Vec<_> = (0..8).map(|at| format!("v{at}")).collect();
     let mut parameters: Vec<_> = names.iter().map(|name| (&name[..], vector)).collect();
@@ -44,7 +44,7 @@ pub(super) fn start_column(text: &mut Text) {
 }
 
 /// The lines that load columns of a thread's start, as `from0` and so on.
-pub(super) fn loaded(columns: Range<usize>) -> String {
+pub(crate) fn loaded(columns: Range<usize>) -> String {
     let column = |at: usize| {
         let vectors = (8 * at..8 * at + 8).map(|vector| format!("source[at + {vector}u * job.bundles]"));
         let outer = format!("o{}.{}", at / 4, PARTS[at % 4]);

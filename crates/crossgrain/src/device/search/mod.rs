@@ -15,8 +15,7 @@
 //! Invariants: a hit may be a wrong key. No right key is missed if `goal` has room for all hits, and if outer
 //! keys and the table vary different bytes.
 
-mod aes;
-mod begun;
+pub(crate) mod begun;
 mod described;
 mod serpent;
 
@@ -30,6 +29,7 @@ use zeroize::Zeroizing;
 use super::Listing;
 use super::text::{Goal, Text};
 use crate::block::{Block, Cipher, Direction};
+use crate::cipher::aes::gpu::search as aes;
 use crate::circuit::emit::Language;
 use crate::part::search::{Known, START_BLOCKS};
 use crate::pool;
@@ -47,7 +47,7 @@ const BUNDLES_STEP: usize = 32;
 const ROWS_AT_ONCE: usize = 256;
 
 /// The number of threads in a group. Larger groups are not faster.
-const GROUP_THREADS: u32 = 64;
+pub(crate) const GROUP_THREADS: u32 = 64;
 
 /// The minimum number of known bits. With fewer, too many wrong keys would pass for a device to be useful.
 const BITS_MIN: u32 = 16;
@@ -61,33 +61,33 @@ const JOB: [&str; 6] = ["outers", "bundles", "table", "room", "end", "unused"];
 /// A program that tries keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
-    cipher: Cipher,
-    direction: Direction,
+    pub(crate) cipher: Cipher,
+    pub(crate) direction: Direction,
     /// Only for AES: the single column, before the last ShiftRows or InvShiftRows, whose bytes are compared.
     column: Option<usize>,
 }
 
 /// The description of a family's programs.
-struct Programs {
+pub(crate) struct Programs {
     /// The number of columns that can be compared singly. Each has its own program, in addition to the one
     /// that compares all columns.
-    columns: usize,
+    pub(crate) columns: usize,
     /// The number of keys that a thread tries: 32, bit-sliced, or 1.
-    lanes: usize,
+    pub(crate) lanes: usize,
     /// The number of start columns, or words, for a key of the given number of words.
-    start_columns: fn(usize) -> usize,
+    pub(crate) start_columns: fn(usize) -> usize,
     /// The bytes of the result that are compared.
-    compared: fn(Search) -> Vec<usize>,
+    pub(crate) compared: fn(Search) -> Vec<usize>,
     /// The shared memory per thread, in bytes.
-    thread_bytes: fn(Search, Language) -> usize,
+    pub(crate) thread_bytes: fn(Search, Language) -> usize,
     /// The text. The group size matters only if a group shares memory.
-    text: fn(Search, Language, u32) -> String,
+    pub(crate) text: fn(Search, Language, u32) -> String,
     /// The start of a key, for the given input.
-    start: fn(Search, &Block, &[u8], &mut [Block; START_BLOCKS]),
+    pub(crate) start: fn(Search, &Block, &[u8], &mut [Block; START_BLOCKS]),
     /// [`Search::constants`].
-    constants: fn(Search, &Known) -> Vec<u32>,
+    pub(crate) constants: fn(Search, &Known) -> Vec<u32>,
     /// The end value of the first loop's variable, if the text uses it.
-    end: fn(Cipher, Direction) -> u32,
+    pub(crate) end: fn(Cipher, Direction) -> u32,
 }
 
 ciphers!(by_folder PROGRAMS: Programs);
@@ -117,7 +117,7 @@ impl Search {
     }
 
     /// The columns before the last ShiftRows or InvShiftRows that are compared.
-    fn columns(self) -> Range<usize> {
+    pub(crate) fn columns(self) -> Range<usize> {
         self.column.map_or(0..4, |column| column..column + 1)
     }
 
@@ -254,7 +254,7 @@ impl Search {
     }
 
     /// Begins the program's text.
-    fn headed(self, language: Language) -> Text {
+    pub(crate) fn headed(self, language: Language) -> Text {
         let mut text = Text::headed(&self.name(), JOB, Goal::Words, language);
         if language == Language::Cuda {
             text.push("__device__ __forceinline__ void atomicStore(u32 *to, u32 v) {\n    *to = v;\n}\n\n");
@@ -264,7 +264,7 @@ impl Search {
 
     /// Ends the program's text. `body` computes `hits` from the vectors `o0` to `o2` of the thread's outer
     /// key and the vectors of its bundle. The first of these is at index `at`.
-    fn ended(self, text: Text, group_threads: u32, body: &str) -> String {
+    pub(crate) fn ended(self, text: Text, group_threads: u32, body: &str) -> String {
         let body = format!(
             "    let outer = thread / job.bundles;
     if (outer >= job.outers) {{
@@ -288,6 +288,6 @@ impl Search {
 }
 
 /// The words of these blocks.
-fn words(blocks: &[Block; START_BLOCKS]) -> [u32; ROW_WORDS] {
+pub(crate) fn words(blocks: &[Block; START_BLOCKS]) -> [u32; ROW_WORDS] {
     array::from_fn(|at| u32::from_le_bytes(array::from_fn(|byte| blocks.as_flattened()[4 * at + byte])))
 }

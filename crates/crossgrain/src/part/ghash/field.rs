@@ -6,7 +6,7 @@ use crate::word::{AesLanes, CarrylessLanes};
 
 /// The constants of the field, in each lane.
 #[derive(Clone, Copy)]
-pub(in crate::part) struct Field<W> {
+pub(crate) struct Field<W> {
     pub(super) zero: W,
     /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 without its first and last term, which the reduction handles by swaps of
     /// halves.
@@ -20,19 +20,19 @@ pub(in crate::part) struct Field<W> {
 impl<W: CarrylessLanes> Field<W> {
     /// The constants for GHASH.
     #[inline(always)]
-    pub(in crate::part) fn of_ghash(isa: W::Isa) -> Self {
+    pub(crate) fn of_ghash(isa: W::Isa) -> Self {
         Self::new(isa, Order::Reversed)
     }
 
     /// An empty sum of products.
     #[inline(always)]
-    pub(in crate::part) const fn none(&self) -> Product<W> {
+    pub(crate) const fn none(&self) -> Product<W> {
         Product { low: self.zero, cross: self.zero, high: self.zero }
     }
 
     /// Each block as a big-endian number in a lane, and back.
     #[inline(always)]
-    pub(in crate::part) fn reversed(&self, blocks: W) -> W {
+    pub(crate) fn reversed(&self, blocks: W) -> W {
         blocks.shuffle_bytes(self.places)
     }
 
@@ -110,7 +110,7 @@ impl<W: AesLanes> Field<W> {
     /// holds products of message m in all lanes. `along` holds products of blocks of all messages, each in
     /// the lane of its message.
     #[inline(always)]
-    pub(in crate::part) fn ends(&self, mut across: [Product<W>; LANES_MAX], along: Product<W>) -> W {
+    pub(crate) fn ends(&self, mut across: [Product<W>; LANES_MAX], along: Product<W>) -> W {
         let mut count = W::BLOCKS;
         while count > 1 {
             count /= 2;
@@ -124,7 +124,7 @@ impl<W: AesLanes> Field<W> {
     /// The hash, in every lane: the reduced sum of blocks that were multiplied by the powers for their
     /// places.
     #[inline(always)]
-    pub(in crate::part) fn end(&self, products: Product<W>) -> W {
+    pub(crate) fn end(&self, products: Product<W>) -> W {
         let mut sum = self.reduced(products);
         let mut lanes = 1;
         while lanes < W::BLOCKS {
@@ -141,7 +141,7 @@ impl<W: AesLanes> Field<W> {
 /// The 256 bits of a product: the product of low halves, the cross products (64 bits higher), and the product
 /// of high halves.
 #[derive(Clone, Copy)]
-pub(in crate::part) struct Product<W> {
+pub(crate) struct Product<W> {
     low: W,
     cross: W,
     high: W,
@@ -149,19 +149,19 @@ pub(in crate::part) struct Product<W> {
 
 impl<W: CarrylessLanes> Product<W> {
     #[inline(always)]
-    pub(in crate::part) fn of(a: W, b: W) -> Self {
+    pub(crate) fn of(a: W, b: W) -> Self {
         Self { low: a.low_product(b), cross: a.cross_products(b), high: a.high_product(b) }
     }
 
     #[inline(always)]
-    pub(in crate::part) fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { low: self.low ^ other.low, cross: self.cross ^ other.cross, high: self.high ^ other.high }
     }
 }
 
 /// Powers of a key, and their folded halves.
 #[derive(Clone, Copy)]
-pub(in crate::part) struct Factor<W> {
+pub(crate) struct Factor<W> {
     pub(super) power: W,
     pub(super) folded: W,
 }
@@ -172,7 +172,7 @@ pub(in crate::part) struct Factor<W> {
 /// Multiplications are the bottleneck. On Zen 5 a 512-bit one starts every other cycle, in which time four
 /// AES rounds start, and it takes the issue slots of three other instructions.
 #[derive(Clone, Copy)]
-pub(in crate::part) struct ByThree<W>(Product<W>);
+pub(crate) struct ByThree<W>(Product<W>);
 
 impl<W: CarrylessLanes> ByThree<W> {
     /// An empty sum of products.
@@ -182,13 +182,13 @@ impl<W: CarrylessLanes> ByThree<W> {
     }
 
     #[inline(always)]
-    pub(in crate::part) fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self(self.0.plus(other.0))
     }
 
     /// The same value, pinned ([`AesLanes::settled`]).
     #[inline(always)]
-    pub(in crate::part) fn settled(self) -> Self
+    pub(crate) fn settled(self) -> Self
     where
         W: AesLanes,
     {
@@ -198,7 +198,7 @@ impl<W: CarrylessLanes> ByThree<W> {
 
     /// The sum as products of four multiplications.
     #[inline(always)]
-    pub(in crate::part) fn product(self) -> Product<W> {
+    pub(crate) fn product(self) -> Product<W> {
         let Product { low, cross, high } = self.0;
         Product { low, cross: cross ^ low ^ high, high }
     }

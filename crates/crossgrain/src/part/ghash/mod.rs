@@ -25,8 +25,8 @@ mod sums;
 use std::fmt;
 
 use self::field::Factor;
-pub(super) use self::field::{Field, Product};
-pub(super) use self::sums::{Few, Sums};
+pub(crate) use self::field::{Field, Product};
+pub(crate) use self::sums::{Few, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
 
@@ -74,13 +74,13 @@ impl Ghash {
 
     /// Whether the powers were computed for registers of this width, so that kernels on such registers may
     /// use them.
-    pub(super) fn is_bound_to<W: CarrylessLanes>(&self) -> bool {
+    pub(crate) fn is_bound_to<W: CarrylessLanes>(&self) -> bool {
         self.powers.register_bits == W::BITS
     }
 
     /// The powers of the key. If carry-less products compute the hash, they need nothing else.
     #[inline]
-    pub(super) fn powers(&self) -> &Powers {
+    pub(crate) fn powers(&self) -> &Powers {
         &self.powers
     }
 
@@ -187,10 +187,10 @@ fn times_x(key: u128) -> u128 {
 }
 
 /// Registers of blocks in a stride: their products are added and reduced once.
-pub(super) const STRIDE: usize = 8;
+pub(crate) const STRIDE: usize = 8;
 
 /// Blocks in the widest register.
-pub(super) const LANES_MAX: usize = 4;
+pub(crate) const LANES_MAX: usize = 4;
 
 /// Blocks that can be hashed in one sum with a stride: those of a message other than its data.
 const BESIDES: usize = 8;
@@ -202,7 +202,7 @@ const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 ///
 /// `blocks[POWERS_MAX - k]` is power k, and zeros follow the first power. Powers for neighbouring blocks are
 /// therefore neighbours too. `order` is the byte order of blocks in lanes.
-pub(super) struct Powers {
+pub(crate) struct Powers {
     blocks: [Block; POWERS_MAX + LANES_MAX],
     /// For each power the XOR of its halves, in both halves.
     folded: [Block; POWERS_MAX + LANES_MAX],
@@ -218,7 +218,7 @@ pub(super) struct Powers {
 
 /// Powers for the blocks of some registers, and their folded halves.
 #[derive(Clone, Copy)]
-pub(super) struct Factors<'a> {
+pub(crate) struct Factors<'a> {
     powers: &'a [u8],
     folded: &'a [u8],
 }
@@ -226,7 +226,7 @@ pub(super) struct Factors<'a> {
 impl Factors<'_> {
     /// The factors for register `place`.
     #[inline(always)]
-    pub(super) fn load<W: CarrylessLanes>(&self, isa: W::Isa, place: usize) -> Factor<W> {
+    pub(crate) fn load<W: CarrylessLanes>(&self, isa: W::Isa, place: usize) -> Factor<W> {
         let at = place * W::BYTES;
         let (power, folded) = (&self.powers[at..][..W::BYTES], &self.folded[at..][..W::BYTES]);
         Factor { power: W::load(isa, power), folded: W::load(isa, folded) }
@@ -235,7 +235,7 @@ impl Factors<'_> {
 
 /// A power in every lane, and its folded halves in each.
 #[derive(Clone, Copy)]
-pub(super) struct Power {
+pub(crate) struct Power {
     lanes: Lanes,
     folded: Lanes,
 }
@@ -244,7 +244,7 @@ impl Power {
     const ZERO: Self = Self { lanes: Lanes::ZERO, folded: Lanes::ZERO };
 
     #[inline(always)]
-    pub(super) fn load<W: CarrylessLanes>(&self, isa: W::Isa) -> Factor<W> {
+    pub(crate) fn load<W: CarrylessLanes>(&self, isa: W::Isa) -> Factor<W> {
         let (power, folded) = (&self.lanes.0[..W::BYTES], &self.folded.0[..W::BYTES]);
         Factor { power: W::load(isa, power), folded: W::load(isa, folded) }
     }
@@ -284,7 +284,7 @@ impl Powers {
     /// The factors for the blocks of `N` neighbouring registers. The first block is multiplied by this power.
     /// The last register must contain at least one block.
     #[inline(always)]
-    pub(super) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> Factors<'_> {
+    pub(crate) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> Factors<'_> {
         // For one register this is the only remaining check: every power has at least as many blocks after it
         // as there are lanes.
         assert!(power <= POWERS_MAX);
@@ -295,13 +295,13 @@ impl Powers {
 
     /// The powers for one register of neighbouring blocks. The first block is multiplied by this power.
     #[inline(always)]
-    pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
+    pub(crate) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
         self.registers::<W, 1>(power).load(isa, 0).power
     }
 
     /// One power, in every lane.
     #[inline(always)]
-    pub(super) fn one<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
+    pub(crate) fn one<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
         assert!((1..=POWERS_MAX).contains(&power));
         W::broadcast(isa, &self.blocks[POWERS_MAX - power])
     }

@@ -7,7 +7,7 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, CarrylessLanes, each};
 
 /// A hash in progress, with one sum per lane.
-pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
+pub(crate) struct Sums<'a, W: CarrylessLanes> {
     isa: W::Isa,
     powers: &'a Powers,
     field: Field<W>,
@@ -21,7 +21,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Continues from `sum` with a string of at most one register; its last block goes to the last lane. If
     /// the string is empty, `sum` must be zero.
     #[inline(always)]
-    pub(in crate::part) fn begun(isa: W::Isa, powers: &'a Powers, sum: &Block, string: &[u8]) -> Self
+    pub(crate) fn begun(isa: W::Isa, powers: &'a Powers, sum: &Block, string: &[u8]) -> Self
     where
         W: AesLanes,
     {
@@ -48,7 +48,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 
     /// The products, at the end of a stride, of the sums so far and the stride's first register.
     #[inline(always)]
-    pub(in crate::part) fn begin_stride(&self, stride: &[u8]) -> ByThree<W> {
+    pub(crate) fn begin_stride(&self, stride: &[u8]) -> ByThree<W> {
         let of_sums = self.powers.across[STRIDE - 1].load(self.isa);
         self.field.two_by_three((self.sums, of_sums), self.of_stride(stride, 0))
     }
@@ -56,7 +56,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// The products, at the end of a stride, of two registers from this place on. The last register of the
     /// stride is not one of them.
     #[inline(always)]
-    pub(in crate::part) fn two_of_stride(&self, stride: &[u8], place: usize) -> ByThree<W> {
+    pub(crate) fn two_of_stride(&self, stride: &[u8], place: usize) -> ByThree<W> {
         self.field.two_by_three(self.of_stride(stride, place), self.of_stride(stride, place + 1))
     }
 
@@ -69,14 +69,14 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 
     /// Reduces the products, and adds the last register of the stride.
     #[inline(always)]
-    pub(in crate::part) fn end_stride(&mut self, products: ByThree<W>, stride: &[u8]) {
+    pub(crate) fn end_stride(&mut self, products: ByThree<W>, stride: &[u8]) {
         let last = self.field.load(self.isa, &stride[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
         self.sums = self.field.reduced(products.product()) ^ last;
     }
 
     /// Adds [`STRIDE`] registers.
     #[inline(always)]
-    pub(in crate::part) fn add_stride(&mut self, stride: &[u8]) {
+    pub(crate) fn add_stride(&mut self, stride: &[u8]) {
         let mut products = self.begin_stride(stride);
         for place in [1, 3, 5] {
             products = products.plus(self.two_of_stride(stride, place));
@@ -86,7 +86,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 
     /// The sums so far, for [`Few::after_lanes`].
     #[inline(always)]
-    pub(in crate::part) const fn lanes(&self) -> W {
+    pub(crate) const fn lanes(&self) -> W {
         self.sums
     }
 
@@ -98,7 +98,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 
     /// The hash: the sum of all lanes, each multiplied by its power. The first lane has the highest power.
     #[inline(always)]
-    pub(in crate::part) fn end(self) -> Block {
+    pub(crate) fn end(self) -> Block {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
         let powers = self.powers.from(self.isa, Self::LANES);
         let sums = self.field.reduced(Product::of(self.sums, powers));
@@ -112,10 +112,10 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 }
 
 /// GHASH of a few blocks: each is multiplied by its own power, and the sum is reduced once.
-pub(in crate::part) struct Few<'a, W> {
+pub(crate) struct Few<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
-    pub(in crate::part) products: ByThree<W>,
+    pub(crate) products: ByThree<W>,
     /// The power for the next block, which is also the number of blocks still to come.
     power: usize,
     /// The value to be added to the next block.
@@ -124,38 +124,38 @@ pub(in crate::part) struct Few<'a, W> {
 
 impl<'a, W: AesLanes> Few<'a, W> {
     /// The maximum number of blocks of a hash.
-    pub(in crate::part) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
+    pub(crate) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
 
     /// Begins a hash of this many blocks.
     #[inline(always)]
-    pub(in crate::part) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
+    pub(crate) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
         let field = Field::<W>::of_ghash(isa);
         Self { powers, field, products: ByThree::none(&field), power: blocks, due: field.zero }
     }
 
     /// Adds the next block to `sum`, an earlier hash.
     #[inline(always)]
-    pub(in crate::part) fn after(&mut self, isa: W::Isa, sum: &Block) {
+    pub(crate) fn after(&mut self, isa: W::Isa, sum: &Block) {
         self.due = self.field.load_lowest(isa, sum);
     }
 
     /// Continues from the lane sums of [`Sums`], which are multiplied like blocks.
     #[inline(always)]
-    pub(in crate::part) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
+    pub(crate) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
         let factors = self.powers.registers::<W, 1>(W::BLOCKS + self.power);
         self.products = self.field.by_three(lanes, factors.load(isa, 0));
     }
 
     /// Adds a register with this many blocks and zeros after them.
     #[inline(always)]
-    pub(in crate::part) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
+    pub(crate) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
         self.add_by(register, self.of_registers::<1>().load::<W>(isa, 0));
         self.power -= blocks;
     }
 
     /// Adds a register whose blocks are multiplied by this factor.
     #[inline(always)]
-    pub(in crate::part) fn add_by(&mut self, register: W, factor: Factor<W>) {
+    pub(crate) fn add_by(&mut self, register: W, factor: Factor<W>) {
         let lanes = register.shuffle_bytes(self.field.places) ^ self.due;
         self.due = self.field.zero;
         self.products = self.products.plus(self.field.by_three(lanes, factor));
@@ -163,7 +163,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
 
     /// Adds two registers whose blocks are multiplied by these factors.
     #[inline(always)]
-    pub(in crate::part) fn add_two_by(&mut self, one: (W, Factor<W>), other: (W, Factor<W>)) {
+    pub(crate) fn add_two_by(&mut self, one: (W, Factor<W>), other: (W, Factor<W>)) {
         let first = (one.0.shuffle_bytes(self.field.places) ^ self.due, one.1);
         let second = (other.0.shuffle_bytes(self.field.places), other.1);
         self.due = self.field.zero;
@@ -172,13 +172,13 @@ impl<'a, W: AesLanes> Few<'a, W> {
 
     /// The factors for the next `N` registers, which are added by [`Few::add_by`].
     #[inline(always)]
-    pub(in crate::part) fn of_registers<const N: usize>(&self) -> Factors<'a> {
+    pub(crate) fn of_registers<const N: usize>(&self) -> Factors<'a> {
         self.powers.registers::<W, N>(self.power)
     }
 
     /// Adds a string, padded with zeros to a whole block.
     #[inline(always)]
-    pub(in crate::part) fn add_all(&mut self, isa: W::Isa, string: &[u8]) {
+    pub(crate) fn add_all(&mut self, isa: W::Isa, string: &[u8]) {
         for register in string.chunks(W::BYTES) {
             self.add(isa, W::load_part(isa, register), register.len().div_ceil(BLOCK_BYTES));
         }
@@ -188,7 +188,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// bytes `block`; it is absent if `block` is empty. The last block is `last`, which holds its number in
     /// every lane. Registers with two lanes or more hold both blocks.
     #[inline(always)]
-    pub(in crate::part) fn ends(&mut self, isa: W::Isa, block: &[u8], last: W) -> (W, Factor<W>) {
+    pub(crate) fn ends(&mut self, isa: W::Isa, block: &[u8], last: W) -> (W, Factor<W>) {
         if const { W::BLOCKS == 1 } {
             if !block.is_empty() {
                 self.add(isa, W::load_part(isa, block), 1);
@@ -210,7 +210,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
 
     /// The hash, in every lane, after a last register of data and the [`ends`](Few::ends).
     #[inline(always)]
-    pub(in crate::part) fn end(self, (data, factor): (W, Factor<W>), ends: (W, Factor<W>)) -> W {
+    pub(crate) fn end(self, (data, factor): (W, Factor<W>), ends: (W, Factor<W>)) -> W {
         let data = data.shuffle_bytes(self.field.places) ^ self.due;
         let products = self.products.plus(self.field.two_by_three((data, factor), ends));
         self.field.end(products.product())

@@ -11,9 +11,9 @@ use std::fmt;
 
 use super::{WideBlocks, second_half};
 use crate::block::Direction;
+use crate::cipher::aes::bitsliced::{BitKeys, decrypt, encrypt};
+use crate::cipher::aes::key::RoundKeys;
 use crate::convert::{BlocksToBits, Load, Store, Transpose};
-use crate::part::aes::bitsliced::{BitKeys, decrypt, encrypt};
-use crate::part::aes::key::RoundKeys;
 use crate::repr::shifted_among;
 use crate::word::{Buffers, Features, Isa, Kernel, Register, TILE_WORDS, Tile};
 

@@ -18,7 +18,7 @@ use zeroize::Zeroize;
 
 use super::{WideBlocks, second_half};
 use crate::block::{Block, Direction};
-use crate::part::aes::key::{ROUND_KEYS_MAX, RoundKeys};
+use crate::cipher::aes::key::{ROUND_KEYS_MAX, RoundKeys};
 use crate::word::{AesLanes, Isa, Kernel, each, wipe};
 
 /// Pairs of registers in flight.

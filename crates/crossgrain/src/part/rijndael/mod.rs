@@ -1,7 +1,7 @@
 //! Rijndael with blocks of 24 and 32 bytes: the whole cipher on byte blocks, with AES instructions or
 //! bit-sliced.
 //!
-//! The steps are those of AES (`part::aes`) except for the number of columns. With eight columns, ShiftRows
+//! The steps are those of AES (`cipher::aes`) except for the number of columns. With eight columns, ShiftRows
 //! moves the rows by 0, 1, 3 and 4.
 //!
 //! Source: the Rijndael submission (Daemen and Rijmen, 1999), §4.2 and §4.3.

@@ -39,31 +39,31 @@ const PHASE: &str = "the places of a tile's words follow from `Tile::phase`, whi
 
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     Exception {
-        kernel: "part::aes::gcm::bundles::Longer",
+        kernel: "cipher::aes::gcm::bundles::Longer",
         isas: &["aesni", "vaes256", "vaes512"],
         kinds: &[Move, Branch],
         reason: VERDICT,
     },
     Exception {
-        kernel: "part::aes::gcm::together::Short",
+        kernel: "cipher::aes::gcm::together::Short",
         isas: &["aesni", "vaes256", "vaes512"],
         kinds: &[Move, Branch],
         reason: VERDICT,
     },
     Exception {
-        kernel: "part::aes::gcm::end::Alone",
+        kernel: "cipher::aes::gcm::end::Alone",
         isas: &["vaes512"],
         kinds: &[Move, Branch],
         reason: VERDICT,
     },
     Exception {
-        kernel: "part::aes::masked::Masked",
+        kernel: "cipher::aes::masked::Masked",
         isas: &["aesni", "vaes256", "vaes512"],
         kinds: &[Move],
         reason: "OCB's sum of the plaintext is finished by XOR in general registers and returned",
     },
     Exception {
-        kernel: "part::aes::key::Expand",
+        kernel: "cipher::aes::key::Expand",
         isas: &["aesni"],
         kinds: &[Move],
         reason: "the schedule of AES-192 continues by XOR in general registers and stores its words; memcheck agrees",
@@ -75,19 +75,19 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: PHASE,
     },
     Exception {
-        kernel: "part::aes::bytesliced::StepOnTile",
+        kernel: "cipher::aes::bytesliced::StepOnTile",
         isas: &["sse2"],
         kinds: &[Move, Address],
         reason: PHASE,
     },
     Exception {
-        kernel: "part::aes::search::Try",
+        kernel: "cipher::aes::search::Try",
         isas: &["portable", "sse2", "avx2", "gfni256", "gfni512", "vbmi512"],
         kinds: &[Move],
         reason: MATCHES,
     },
     Exception {
-        kernel: "part::aes::search::instructions::Try",
+        kernel: "cipher::aes::search::instructions::Try",
         isas: &["aesni", "vaes256", "vaes512"],
         kinds: &[Move],
         reason: MATCHES,

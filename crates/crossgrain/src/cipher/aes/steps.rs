@@ -1,34 +1,8 @@
-//! AES: its steps, rounds and the whole cipher, in every representation.
-//!
-//! `key` expands a key once. Each representation derives its own form of the round keys from that.
-//!
-//! * `table`: table lookups on bytes
-//! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`
-//! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
-//!   blocks
-//! * `own_keys`, `lane_schedule`, `search`: one key per lane
+//! The steps of AES: their names and order for the planner, and the key schedule.
 
-pub mod bitsliced;
-pub mod bytesliced;
-mod chains;
-mod gcm;
-pub mod head;
-pub mod hsliced;
-pub mod instructions;
-pub mod key;
-#[cfg(any(feature = "own-keys", feature = "search"))]
-pub(crate) mod lane_schedule;
-mod masked;
-#[cfg(feature = "own-keys")]
-pub mod own_keys;
-#[cfg(feature = "search")]
-pub mod search;
-pub mod table;
-pub mod walk;
-
-use self::key::RoundKeys;
-use super::{Keys, Parts};
+use super::key::RoundKeys;
 use crate::block::{Cipher, Direction, Family};
+use crate::part::{self, Keys, Parts};
 
 /// A step of AES, or a run of steps that one variant computes.
 ///
@@ -68,26 +42,26 @@ impl Part {
     }
 
     /// The part as the planner names it.
-    pub const fn planned(self) -> super::Part {
+    pub const fn planned(self) -> part::Part {
         let names = match self {
             Self::AddRoundKey => ["add-round-key"; 2],
             Self::SubBytes => ["sub-bytes", "inv-sub-bytes"],
             Self::ShiftRows => ["shift-rows", "inv-shift-rows"],
             Self::MixColumns => ["mix-columns", "inv-mix-columns"],
             Self::Round => ["aes-round", "inv-aes-round"],
-            Self::Cipher => return super::Part::whole(Family::Aes),
+            Self::Cipher => return part::Part::whole(Family::Aes),
         };
-        super::Part { family: Family::Aes, names }
+        part::Part { family: Family::Aes, names }
     }
 
     /// The AES part with this planner name.
-    pub fn of(part: super::Part) -> Option<Self> {
+    pub fn of(part: part::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
 /// The steps of a middle round in the order of encryption.
-const ROUND: [super::Part; 4] = [
+const ROUND: [part::Part; 4] = [
     Part::SubBytes.planned(),
     Part::ShiftRows.planned(),
     Part::MixColumns.planned(),
@@ -95,13 +69,13 @@ const ROUND: [super::Part; 4] = [
 ];
 
 /// The planner's entry for AES.
-pub(super) static PARTS: Parts = Parts {
+pub(crate) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],
     expand: |key, features| Keys::new(RoundKeys::expand(key, features)),
 };
 
-fn steps(cipher: Cipher) -> Vec<(super::Part, usize)> {
+fn steps(cipher: Cipher) -> Vec<(part::Part, usize)> {
     let mut steps = vec![(Part::AddRoundKey.planned(), 0)];
     steps.extend((1..=cipher.rounds()).flat_map(|round| ROUND.map(|step| (step, round))));
     // The last round has no MixColumns.

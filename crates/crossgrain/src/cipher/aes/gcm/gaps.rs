@@ -5,7 +5,7 @@
 //! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
 //! Stitching" (2010).
 
-use crate::part::aes::key::{Wide, WideKeys};
+use crate::cipher::aes::key::{Wide, WideKeys};
 
 /// The keys of the middle rounds after the first, distributed over four gaps for other work: two, two, four
 /// and four rounds come before them. Shorter keys have fewer rounds before the second and third gap.

@@ -3,9 +3,9 @@
 
 use super::{With, admits, blocks_of, halves, last_block, lengths, parts_of};
 use crate::block::BLOCK_BYTES;
+use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
 use crate::part::GcmWay;
-use crate::part::aes::key::WideKeys;
 use crate::part::ghash::{Few, Field, LANES_MAX, Product};
 use crate::word::{AesLanes, Kernel, each, unrolled};
 
@@ -13,10 +13,10 @@ use crate::word::{AesLanes, Kernel, each, unrolled};
 const TOGETHER: usize = 4;
 
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
-pub(in crate::part::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
-    pub(in crate::part::aes) With<'a, W>,
-    pub(in crate::part::aes) &'b mut [AeadMessage<'c>],
-    pub(in crate::part::aes) &'b mut [bool],
+pub(in crate::cipher::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
+    pub(in crate::cipher::aes) With<'a, W>,
+    pub(in crate::cipher::aes) &'b mut [AeadMessage<'c>],
+    pub(in crate::cipher::aes) &'b mut [bool],
 );
 
 impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {

@@ -18,11 +18,11 @@
 
 use super::{With, halves, parts_of};
 use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::aes::head::GROUP_BLOCKS;
+use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
+use crate::cipher::aes::key::{Wide, WideKeys};
+use crate::cipher::aes::walk::FIRST_BLOCKS;
 use crate::part::GcmNonce;
-use crate::part::aes::head::GROUP_BLOCKS;
-use crate::part::aes::instructions::BUNDLE_BLOCKS_MAX;
-use crate::part::aes::key::{Wide, WideKeys};
-use crate::part::aes::walk::FIRST_BLOCKS;
 use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
 
 /// The byte that SubBytes maps to 0.
@@ -36,7 +36,7 @@ const LOWEST: usize = BLOCK_BYTES - 1;
 
 /// The table of a key.
 #[repr(align(64))]
-pub(in crate::part::aes) struct Heads {
+pub(in crate::cipher::aes) struct Heads {
     /// Round key 0 with another last byte: a lowest counter byte of 0 then enters SubBytes as [`NO_BYTE`].
     key: Wide,
     /// Aligns the entry of counter 2, the first counter of data, to a cache line.
@@ -48,7 +48,7 @@ pub(in crate::part::aes) struct Heads {
 
 impl Heads {
     /// The table, filled in place: a move would leave a copy.
-    pub(in crate::part::aes) fn of<W: AesLanes>(isa: W::Isa, keys: &WideKeys) -> Wiped<Self> {
+    pub(in crate::cipher::aes) fn of<W: AesLanes>(isa: W::Isa, keys: &WideKeys) -> Wiped<Self> {
         let none = [0; BLOCK_BYTES];
         let mut heads = Wiped::from(Box::new(Self {
             key: Wide::of(&none),

@@ -1,4 +1,4 @@
-//! Bit-sliced AES search, 32 keys per thread, one key per lane. The steps of `part::aes::search` run on names
+//! Bit-sliced AES search, 32 keys per thread, one key per lane. The steps of `cipher::aes::search` run on names
 //! of bytes and record the calls. Schedule, rounds and last rounds are therefore the CPU's source. The gates
 //! inside a call are traced from the same circuits.
 //!
@@ -15,18 +15,18 @@
 mod record;
 
 use self::record::{Name, Record, Step};
-use super::begun::{loaded, start_column};
-use super::{Programs, Search};
 use crate::block::{Block, Cipher, Direction};
+use crate::cipher::aes::lane_schedule::ROUND_CONSTANTS;
+use crate::cipher::aes::search::{self as aes_search, Differences, Rounds, Target, begins, shifted};
 use crate::circuit::emit::{Field, Language};
 use crate::device::bits::structures;
+use crate::device::search::begun::{loaded, start_column};
+use crate::device::search::{Programs, Search};
 use crate::device::text::{PARTS, Text, key_words};
-use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
-use crate::part::aes::search::{self as aes_search, Differences, Rounds, Target, begins, shifted};
 use crate::part::search::{Known, START_BLOCKS, Use};
 
 /// AES's programs.
-pub(super) static PROGRAMS: Programs = Programs {
+pub(crate) static PROGRAMS: Programs = Programs {
     columns: 4,
     lanes: 32,
     start_columns: |key_columns| 4 + key_columns,

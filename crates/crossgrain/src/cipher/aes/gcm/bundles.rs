@@ -6,8 +6,8 @@ use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::stitches_end;
 use crate::block::Block;
-use crate::part::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
-use crate::part::aes::key::Wide;
+use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
+use crate::cipher::aes::key::Wide;
 use crate::part::ghash::{STRIDE, Sums};
 use crate::word::{AesLanes, Buffers, Kernel, each};
 

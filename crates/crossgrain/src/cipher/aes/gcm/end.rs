@@ -8,10 +8,10 @@ use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::aes::instructions::IN_FLIGHT;
+use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::message::AeadMessage;
 use crate::part::GcmNonce;
-use crate::part::aes::instructions::IN_FLIGHT;
-use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Factors, Few, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
 

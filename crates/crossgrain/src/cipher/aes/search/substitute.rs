@@ -8,7 +8,7 @@
 
 use crate::block::Direction;
 use crate::cipher::Description as _;
-use crate::cipher::aes::Aes;
+use crate::cipher::aes::description::Aes;
 use crate::cipher::nibbles::NibbleSbox;
 use crate::cipher::sbox::Sbox;
 use crate::circuit::affine::{Affine, Inversion};

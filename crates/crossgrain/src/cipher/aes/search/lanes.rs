@@ -7,9 +7,10 @@ use std::marker::PhantomData;
 
 use super::substitute::{Substitute, inv_mix_column, mix_column, mixing_adds};
 use crate::block::Direction;
-use crate::circuit::{Bits, aes_linear, aes_sbox};
+use crate::cipher::aes::lane_schedule::ROUND_CONSTANTS;
+use crate::cipher::aes::linear_circuit;
+use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Load, Network};
-use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::part::search::transposed;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Register, Tile, Word, each, eight};
@@ -98,7 +99,7 @@ impl<W: Register> CipherByte for Bits<W> {
 
     #[inline(always)]
     fn sum(self, other: Self) -> Self {
-        aes_linear::add(self, other)
+        linear_circuit::add(self, other)
     }
 
     #[inline(always)]
@@ -113,7 +114,7 @@ impl<W: Register> CipherByte for Bits<W> {
 
     #[inline(always)]
     fn mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
-        aes_linear::mix_column(column)
+        linear_circuit::mix_column(column)
     }
 
     #[inline(always)]
@@ -123,7 +124,7 @@ impl<W: Register> CipherByte for Bits<W> {
 
     #[inline(always)]
     fn inv_mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
-        aes_linear::inv_mix_column(column)
+        linear_circuit::inv_mix_column(column)
     }
 }
 

@@ -12,10 +12,10 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-use super::Part;
 use super::key::RoundKeys;
+use super::linear_circuit::double;
+use super::steps::Part;
 use crate::block::{Block, Direction};
-use crate::circuit::aes_linear::double;
 use crate::circuit::{Bits, aes_sbox};
 use crate::part::TilePart;
 use crate::word::{ByteLanes, Isa, Kernel, Tile, each};

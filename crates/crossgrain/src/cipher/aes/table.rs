@@ -13,12 +13,13 @@ use std::sync::LazyLock;
 
 use zeroize::Zeroizing;
 
-use super::Part;
+use super::description::Aes;
 use super::key::RoundKeys;
+use super::linear_circuit;
+use super::steps::Part;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::cipher::Description as _;
-use crate::cipher::aes::{Aes, scalar};
-use crate::circuit::aes_linear;
+use crate::cipher::aes::scalar;
 use crate::part::{Source, TilePart, WholePart};
 use crate::word::{Buffers, Tile};
 
@@ -38,9 +39,10 @@ const fn sub_table(direction: Direction) -> &'static [u8; 256] {
 /// The column that byte `x` of a row contributes after SubBytes and MixColumns, or their inverses.
 pub(crate) type TTable = [[u32; 256]; 4];
 
-static T: LazyLock<TTable> = LazyLock::new(|| t_table(sub_table(Direction::Encrypt), aes_linear::mix_column));
+static T: LazyLock<TTable> =
+    LazyLock::new(|| t_table(sub_table(Direction::Encrypt), linear_circuit::mix_column));
 static INV_T: LazyLock<TTable> =
-    LazyLock::new(|| t_table(sub_table(Direction::Decrypt), aes_linear::inv_mix_column));
+    LazyLock::new(|| t_table(sub_table(Direction::Decrypt), linear_circuit::inv_mix_column));
 
 /// For each row, the column that a byte contributes after SubBytes and MixColumns or their inverses. The
 /// column's lowest row is in the lowest byte.

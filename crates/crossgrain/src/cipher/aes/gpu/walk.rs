@@ -11,25 +11,25 @@
 //! lockstep. The program is longer than the instruction cache next to a scheduler, and threads at different
 //! rounds would fetch it by turns.
 //!
-//! Source: as `part::aes::walk`.
+//! Source: as `cipher::aes::walk`.
 
-use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
-use super::bits::{self, COLUMNS, ROWS, column_words};
-use super::text::{Text, counter_from, counter_words, key_word, mapped, words};
-use super::{Kernel, Task};
-use crate::circuit::aes_linear::mix_column;
+use super::{forward_parts, keyed, last_round, middle_round, part_gates};
+use crate::cipher::aes::linear_circuit::mix_column;
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
+use crate::device::bits::{self, COLUMNS, ROWS, column_words};
+use crate::device::text::{Text, counter_from, counter_words, key_word, mapped, words};
+use crate::device::{Kernel, Task};
 use crate::word::each;
 
 /// The number of blocks per thread.
-pub(super) const THREAD_BLOCKS: u32 = 256;
+pub(crate) const THREAD_BLOCKS: u32 = 256;
 
 /// The number of neighbouring threads with interleaved blocks: one per value of a byte.
-pub(super) const SPAN_THREADS: u32 = 256;
+pub(crate) const SPAN_THREADS: u32 = 256;
 
 /// The number of their blocks.
-pub(super) const SPAN_BLOCKS: u32 = SPAN_THREADS * THREAD_BLOCKS;
+pub(crate) const SPAN_BLOCKS: u32 = SPAN_THREADS * THREAD_BLOCKS;
 
 /// The counter byte that changes within a thread; 0 is the lowest.
 const MOVING: usize = 1;
@@ -49,7 +49,7 @@ pub(super) struct Moving {
 
 impl Moving {
     /// Byte `number` of the counter; 0 is the lowest.
-    pub(super) const fn of_counter(task: Task, number: usize) -> Self {
+    pub(crate) const fn of_counter(task: Task, number: usize) -> Self {
         match task {
             Task::Count => Self { row: 3 - number, column: 3 },
             _ => Self { row: number, column: 0 },
@@ -57,12 +57,12 @@ impl Moving {
     }
 
     /// The column that depends on this byte after round 1.
-    pub(super) const fn comes_to(self) -> usize {
+    pub(crate) const fn comes_to(self) -> usize {
         (self.column + 4 - self.row) % 4
     }
 
     /// The row of that column that column `at` takes in round 2.
-    pub(super) const fn goes_by(self, at: usize) -> usize {
+    pub(crate) const fn goes_by(self, at: usize) -> usize {
         (self.comes_to() + 4 - at) % 4
     }
 }

@@ -1,23 +1,29 @@
 //! Bit-sliced AES, 32 blocks per thread. Word `8·row + bit` of a column holds that bit of all 32 blocks; see
 //! `bits`.
 //!
-//! As in `part::aes::bitsliced`, the S-box constant is folded into the round keys.
+//! As in `cipher::aes::bitsliced`, the S-box constant is folded into the round keys.
+
+#[cfg(feature = "search")]
+pub(crate) mod search;
+pub(crate) mod tables;
+pub(crate) mod walk;
 
 use zeroize::Zeroizing;
 
-use super::bits::{self, COLUMNS, ROWS, column_words};
-use super::text::{Text, key_words, mapped};
-use super::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work, tables, walk};
+use super::bitsliced::key_words as key_bits;
+use super::key::RoundKeys;
+use super::linear_circuit;
 use crate::block::{Cipher, Key};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
-use crate::circuit::{Bits, aes_linear, aes_sbox};
-use crate::part::aes::bitsliced::key_words as key_bits;
-use crate::part::aes::key::RoundKeys;
+use crate::circuit::{Bits, aes_sbox};
+use crate::device::bits::{self, COLUMNS, ROWS, column_words};
+use crate::device::text::{Text, byte, key_words, mapped};
+use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 use crate::word::{Features, each};
 
 /// AES's programs.
-pub(super) static PROGRAMS: Programs = Programs {
+pub(crate) static PROGRAMS: Programs = Programs {
     gates: Form::Bits,
     others: &[
         (Task::Generate, Form::Walk, "aes-random-walk"),
@@ -75,12 +81,6 @@ fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     bits::entry(text, kernel, group_threads)
 }
 
-/// Adds a circuit on a byte.
-pub(super) fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) -> Bits<Sym>) {
-    let [inputs, outputs] = ["x", ""].map(|name| super::text::words(name, 8));
-    text.circuit(name, &Signature { parameters: &[("x", "Byte")], inputs, result: "Byte", outputs }, circuit);
-}
-
 /// Adds a circuit on a column and the words of its round key, which begin at vector `k` of `keys`.
 fn keyed_column(
     text: &mut Text,
@@ -120,17 +120,17 @@ pub(super) fn part_gates(task: Task) -> [f64; 2] {
 }
 
 /// MixColumns, then AddRoundKey.
-pub(super) fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
-    sum(aes_linear::mix_column(x), key)
+pub(crate) fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+    sum(linear_circuit::mix_column(x), key)
 }
 
 /// AddRoundKey, then InvMixColumns.
-pub(super) fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
-    aes_linear::inv_mix_column(sum(x, key))
+pub(crate) fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+    linear_circuit::inv_mix_column(sum(x, key))
 }
 
 fn sum(a: [Bits<Sym>; 4], b: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
-    each!(row < 4 => aes_linear::add(a[row], b[row]))
+    each!(row < 4 => linear_circuit::add(a[row], b[row]))
 }
 
 /// Adds `add_key` and the parts of an encryption round.

@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cipher::aes::linear_circuit;
+use crate::cipher::aes::search::{CipherByte, are_zero, inv_sub_byte, sub_byte};
+use crate::circuit::Bits;
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
-use crate::circuit::{Bits, aes_linear};
-use crate::device::aes::byte;
 use crate::device::bits::{COLUMNS, ROWS, column_words};
-use crate::device::text::{Text, words};
-use crate::part::aes::search::{CipherByte, are_zero, inv_sub_byte, sub_byte};
+use crate::device::text::{Text, byte, words};
 use crate::word::each;
 
 /// A step that is a function in the program's text.
@@ -43,9 +43,9 @@ impl Step {
         match self {
             Self::SubByte => byte(text, name, sub_byte),
             Self::InverseSubByte => byte(text, name, inv_sub_byte),
-            Self::MixColumn => column(text, name, aes_linear::mix_column),
-            Self::InverseMixColumn => column(text, name, aes_linear::inv_mix_column),
-            Self::Add => two_bytes(text, name, aes_linear::add),
+            Self::MixColumn => column(text, name, linear_circuit::mix_column),
+            Self::InverseMixColumn => column(text, name, linear_circuit::inv_mix_column),
+            Self::Add => two_bytes(text, name, linear_circuit::add),
             Self::Keep => two_bytes(text, name, |a, b| each!(bit < 8 => a[bit] & b[bit])),
             Self::AreZero => {
                 let bytes = ["a", "b", "c", "d"];

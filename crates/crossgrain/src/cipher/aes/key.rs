@@ -9,13 +9,13 @@
 
 use std::{array, fmt};
 
+use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use super::instructions::MIDDLE_LEAST;
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
-use crate::cipher::aes::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use crate::word::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
 
 /// Round keys of the longest schedule: a block or key of 256 bits has 14 rounds.
-pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
+pub(crate) const ROUND_KEYS_MAX: usize = 15;
 
 /// The round keys of one key, as blocks of `BYTES` bytes: 16 for AES.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl RoundKeys {
 
 impl<const BYTES: usize> RoundKeys<BYTES> {
     /// KeyExpansion of a key of 16, 24 or 32 bytes.
-    pub(in crate::part) fn of(key: &[u8], features: Features) -> Self {
+    pub(crate) fn of(key: &[u8], features: Features) -> Self {
         let rounds = (key.len() / 4).max(BYTES / 4) + 6;
         let mut keys = Self { blocks: [[0; BYTES]; ROUND_KEYS_MAX], rounds };
         let words = &mut keys.blocks.as_flattened_mut()[..BYTES * (rounds + 1)];

@@ -17,23 +17,23 @@
 //! InvSubBytes value for the last round. But the XOR of an entry's bytes is this value, since the
 //! coefficients of InvMixColumns sum to 1.
 //!
-//! Source: the Rijndael submission §5.2.1 and 5.3.3. The tables are those of `part::aes::table`.
+//! Source: the Rijndael submission §5.2.1 and 5.3.3. The tables are those of `cipher::aes::table`.
 //!
 //! Warning: **addresses are secret.** Bank conflicts do not reveal them, but nothing more is guaranteed. Use
 //! it only under policy `any`.
 
-use super::text::{PARTS, Text, key_word, words};
 use super::walk::Moving;
-use super::{Form, Kernel, Task, Work};
 use crate::block::Direction;
+use crate::cipher::aes::key::RoundKeys;
+use crate::cipher::aes::table::t_tables;
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
-use crate::part::aes::key::RoundKeys;
-use crate::part::aes::table::t_tables;
+use crate::device::text::{PARTS, Text, key_word, words};
+use crate::device::{Form, Kernel, Task, Work};
 use crate::word::{Lanes as _, each};
 
 /// The number of blocks per thread.
-pub(super) const THREAD_BLOCKS: u32 = 32;
+pub(crate) const THREAD_BLOCKS: u32 = 32;
 
 /// The number of round keys of the longest key, of four words each. The tables follow them.
 const ROUND_KEYS_MAX: usize = 15;

@@ -24,9 +24,9 @@ use zeroize::Zeroize;
 
 use super::bitsliced::{BitKey, BitKeys, byte, set_byte, spread_byte, two_rounds_without_column_0};
 use super::key::RoundKeys;
+use super::linear_circuit::{add, double};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::scalar;
-use crate::circuit::aes_linear::{add, double};
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Network, Store};
 use crate::part::counter::{ByteOrder, Counter, CounterToBits};

@@ -14,11 +14,11 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::Part;
+use super::description::{Aes, mix_column};
 use super::head::{self, Start, Walk};
 use super::key::RoundKeys;
+use super::steps::Part;
 use crate::block::{Block, Direction};
-use crate::cipher::aes::{Aes, mix_column};
 use crate::cipher::folded::Lacks;
 use crate::cipher::sliced::{Forms, Lanes};
 use crate::cipher::ways::Way;

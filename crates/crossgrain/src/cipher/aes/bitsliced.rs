@@ -17,11 +17,11 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::Part;
 use super::head::{self, GROUP_BLOCKS, Start, Walk};
 use super::key::RoundKeys;
+use super::linear_circuit::{add, inv_mix_column, mix_bit, mix_column, neighbours};
+use super::steps::Part;
 use crate::block::Direction;
-use crate::circuit::aes_linear::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Load, Network};
 use crate::part::TilePart;
@@ -55,7 +55,7 @@ impl BitKeys {
 
 impl<const WORDS: usize> BitKeys<WORDS> {
     /// All round keys, with the constant of the S-boxes in all except key 0.
-    pub(in crate::part) fn all_folded<const BYTES: usize>(keys: &RoundKeys<BYTES>) -> Self {
+    pub(crate) fn all_folded<const BYTES: usize>(keys: &RoundKeys<BYTES>) -> Self {
         let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
         let blocks = keys.blocks().iter().enumerate();
         Self(blocks.map(|(round, block)| spread(block, constant(round))).collect())
@@ -268,7 +268,7 @@ impl<W: Register> Kernel for EncryptTile<'_, W> {
 
 /// The whole cipher on a state at `phase`. Returns the new phase.
 #[inline(always)]
-pub(in crate::part) fn encrypt<W: Register, const WORDS: usize>(
+pub(crate) fn encrypt<W: Register, const WORDS: usize>(
     isa: W::Isa,
     state: &mut [W; WORDS],
     keys: &BitKeys<WORDS>,
@@ -283,7 +283,7 @@ pub(in crate::part) fn encrypt<W: Register, const WORDS: usize>(
 
 /// The whole inverse cipher on a state at `phase`. Returns the new phase.
 #[inline(always)]
-pub(in crate::part) fn decrypt<W: Register, const WORDS: usize>(
+pub(crate) fn decrypt<W: Register, const WORDS: usize>(
     isa: W::Isa,
     state: &mut [W; WORDS],
     keys: &BitKeys<WORDS>,

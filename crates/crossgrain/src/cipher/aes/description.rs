@@ -1,0 +1,189 @@
+//! AES, and Rijndael with blocks of 24 and 32 bytes, from the same code.
+//!
+//! Byte r of column c of the state is byte 4c + r of the block. Decryption is the equivalent inverse cipher:
+//! the same steps in the same order, with its own round keys. So both directions add a key before each S-box.
+//! Source: FIPS 197; the Rijndael submission for six and eight columns.
+
+use zeroize::Zeroizing;
+
+use super::scalar::{inv_mix_column, sub_word};
+use crate::block::{Block, Direction};
+use crate::cipher::plain::{Tables, on_bytes};
+use crate::cipher::sbox::{self, Linear, Sbox};
+use crate::cipher::{ByHand, Bytes, Description, OnBytes, RoundKeys};
+use crate::word::written_out;
+
+/// AES.
+#[derive(Debug)]
+pub struct Aes;
+
+/// The linear maps: multiplication by 2 and by 4.
+const DOUBLE: usize = 0;
+const QUADRUPLE: usize = 1;
+
+impl Description for Aes {
+    /// SubBytes for encryption and InvSubBytes for decryption.
+    const BOXES: &'static [Sbox] = &[sbox::AES, sbox::AES.inverse()];
+
+    const MAPS: &'static [Linear] = &[Linear::DOUBLE, Linear::product(4, 0x1b)];
+}
+
+impl ByHand for Aes {
+    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
+        schedule::<16>(key, direction)
+    }
+
+    fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
+        on_bytes::<Self>(keys, direction, block);
+    }
+}
+
+/// The round keys of Rijndael with blocks of `BYTES` bytes.
+pub fn schedule<const BYTES: usize>(key: &[u8], direction: Direction) -> RoundKeys {
+    let rounds = (key.len() / 4).max(BYTES / 4) + 6;
+    let mut keys = Zeroizing::new(vec![0; BYTES * (rounds + 1)]);
+    keys[..key.len()].copy_from_slice(key);
+    expand(&mut keys, key.len() / 4, ByCircuit);
+    if direction == Direction::Decrypt {
+        make_equivalent_inverse(keys.as_chunks_mut::<BYTES>().0);
+    }
+    keys
+}
+
+/// An implementation of SubWord. Kernels call it, so its method must be `#[inline(always)]`.
+pub trait SubWord: Copy {
+    /// The S-box on each byte.
+    fn sub_word(self, word: u32) -> u32;
+}
+
+/// SubWord by gates.
+#[derive(Clone, Copy, Debug)]
+pub struct ByCircuit;
+
+impl SubWord for ByCircuit {
+    #[inline(always)]
+    fn sub_word(self, word: u32) -> u32 {
+        sub_word(word)
+    }
+}
+
+/// KeyExpansion (FIPS 197 §5.2). The first `key_words` words of the schedule hold the key; this fills the
+/// rest.
+#[inline(always)]
+pub fn expand(words: &mut [u8], key_words: usize, by: impl SubWord) {
+    let load = |words: &[u8], i: usize| {
+        u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]])
+    };
+    let mut previous = load(words, key_words - 1);
+    let mut round_constant: u32 = 1;
+    for i in key_words..words.len() / 4 {
+        if i % key_words == 0 {
+            previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
+            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
+        } else if key_words > 6 && i % key_words == 4 {
+            previous = by.sub_word(previous);
+        }
+        previous ^= load(words, i - key_words);
+        words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
+    }
+}
+
+/// Converts round keys to those of the equivalent inverse cipher (FIPS 197 §5.3.5), in order of use. It
+/// reverses their order and applies InvMixColumns to all but the outermost two.
+pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
+    keys.reverse();
+    if let [_, inner @ .., _] = keys {
+        for column in inner.as_flattened_mut().as_chunks_mut::<4>().0 {
+            *column = inv_mix_column(u32::from_le_bytes(*column)).to_le_bytes();
+        }
+    }
+}
+
+/// Encrypts or decrypts a Rijndael block of 24 or 32 bytes in place, by table look-ups.
+///
+/// # Panics
+/// If the block has another length.
+pub fn crypt_wide_plainly(keys: &[u8], direction: Direction, block: &mut [u8]) {
+    let s = Tables::of::<Aes>();
+    if let Ok(block) = <&mut [u8; 24]>::try_from(&mut *block) {
+        *block = rijndael_24(s, direction, *block, keys);
+    } else {
+        let block = <&mut [u8; 32]>::try_from(block).expect("a block of Rijndael");
+        *block = rijndael_32(s, direction, *block, keys);
+    }
+}
+
+impl OnBytes for Aes {
+    #[inline(always)]
+    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+        rijndael_16(s, direction, block, keys)
+    }
+}
+
+/// Defines the rounds for blocks of `$bytes` bytes. The steps are unrolled, so indices are compile-time
+/// constants and the state stays in registers.
+macro_rules! rijndael {
+    ($name:ident, $rounds:ident, $bytes:tt) => {
+        #[inline(always)]
+        fn $name<S: Bytes>(s: S, direction: Direction, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
+            match direction {
+                Direction::Encrypt => $rounds::<S, false>(s, block, keys),
+                Direction::Decrypt => $rounds::<S, true>(s, block, keys),
+            }
+        }
+
+        #[inline(always)]
+        fn $rounds<S: Bytes, const INVERSE: bool>(s: S, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
+            let (keys, last) = keys.split_at(keys.len() - $bytes);
+            let mut x = block;
+            let mut keys = keys.as_chunks::<$bytes>().0.iter();
+            let last_round = keys.next_back();
+            for key in keys {
+                x = substituted!(s, x, key, INVERSE, $bytes);
+                for column in x.as_chunks_mut::<4>().0 {
+                    *column = mix_column::<S, INVERSE>(s, *column);
+                }
+            }
+            if let Some(key) = last_round {
+                x = substituted!(s, x, key, INVERSE, $bytes);
+            }
+            written_out!(i < $bytes => s.add_key(x[i], &last[i]))
+        }
+    };
+}
+
+/// Adds a round key, substitutes, and applies ShiftRows.
+macro_rules! substituted {
+    ($s:ident, $x:ident, $key:ident, $inverse:ident, $bytes:tt) => {
+        written_out!(to < $bytes => {
+            let from = shifted_from($bytes / 4, $inverse, to);
+            $s.substitute_sum($x[from], &$key[from], $inverse as usize)
+        })
+    };
+}
+
+rijndael!(rijndael_16, rounds_16, 16);
+rijndael!(rijndael_24, rounds_24, 24);
+rijndael!(rijndael_32, rounds_32, 32);
+
+/// The index of the byte that ShiftRows, or InvShiftRows, moves to `to`.
+#[inline(always)]
+const fn shifted_from(columns: usize, inverse: bool, to: usize) -> usize {
+    let row = to % 4;
+    // With eight columns, the lower two rows move one place further.
+    let left = if columns == 8 && row > 1 { row + 1 } else { row };
+    (to + 4 * if inverse { columns - left } else { left }) % (4 * columns)
+}
+
+/// MixColumns or InvMixColumns on a column.
+#[inline(always)]
+pub fn mix_column<S: Bytes, const INVERSE: bool>(s: S, mut x: [S::Byte; 4]) -> [S::Byte; 4] {
+    if INVERSE {
+        // InvMixColumns is MixColumns after adding 4·(aᵢ + aᵢ₊₂) to each row.
+        let even = s.linear(s.add(x[0], x[2]), QUADRUPLE);
+        let odd = s.linear(s.add(x[1], x[3]), QUADRUPLE);
+        x = [s.add(x[0], even), s.add(x[1], odd), s.add(x[2], even), s.add(x[3], odd)];
+    }
+    let sums = written_out!(row < 4 => s.add(x[row], x[(row + 1) % 4]));
+    written_out!(row < 4 => s.add(s.linear(sums[row], DOUBLE), s.add(x[(row + 1) % 4], sums[(row + 2) % 4])))
+}

@@ -1,0 +1,129 @@
+//! The rows of AES, from single steps to the whole cipher.
+
+use super::description::Aes;
+use super::key::RoundKeys;
+use super::steps::Part as Step;
+use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as walks};
+use crate::block::{Direction, Family};
+use crate::cipher::ways::Way;
+use crate::part::described::BytesOnLanes;
+use crate::part::{Keys, Part};
+use crate::repr::Repr;
+use crate::variant::table::{Set, bitsliced, by, by_table, needed, of, of_family, part, set, whole};
+use crate::variant::{Action, BindTile, BindWhole, Variant};
+use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
+
+/// The row of a keystream that uses tables in the counter's order.
+fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
+    Variant { walks: true, ..of::<I>(Family::Aes, "aes-ctr-walk", repr, action) }
+}
+
+/// Adds rows for all parts of AES on tiles, from single steps to the whole cipher.
+#[inline(never)]
+fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Variant>) {
+    for direction in Direction::ALL {
+        for part in needed(Step::ALL.map(Step::planned), direction) {
+            let action = Action::Tile(part, direction, bind);
+            rows.push(by(way, of_family(Family::Aes, part.name(direction), isa, repr, action)));
+        }
+    }
+}
+
+/// Downcasts a part and keys to those of AES.
+fn aes(part: Part, keys: &Keys) -> Option<(Step, &RoundKeys)> {
+    Some((Step::of(part)?, keys.of()?))
+}
+
+/// Adds rows on `blocks` for any machine: bytes and tables.
+pub(crate) fn along_the_grain(rows: &mut Vec<Variant>) {
+    let blocks = Repr::Blocks;
+    let bind: BindTile = |_, part, direction, keys, round| {
+        let (part, keys) = aes(part, keys)?;
+        table::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
+    };
+    let bind_whole: BindWhole =
+        |_, direction, keys| Some(Box::new(table::TCipher::new(direction, keys.of()?)));
+    for direction in Direction::ALL {
+        for step in needed(Step::STEPS.map(Step::planned), direction) {
+            let row = part::<Portable>(step, direction, blocks, bind);
+            rows.push(if step == Step::SubBytes.planned() { by_table(row) } else { row });
+        }
+        rows.push(by_table(whole::<Portable>(Family::Aes, direction, bind_whole)));
+    }
+    let action = Action::WholeCounter(bind_whole);
+    rows.push(by_table(of::<Portable>(Family::Aes, "aes-ctr", blocks, action)));
+}
+
+/// Adds rows of whole ciphers with AES instructions.
+pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
+    let bind: BindWhole = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+    };
+    for direction in Direction::ALL {
+        rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
+    }
+    let counter = Action::WholeCounter(bind);
+    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
+    let bind_walk: BindWhole = |features, _, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(walks::Walk::<W>::new(isa, keys.of()?)))
+    };
+    let action = Action::WholeCounter(bind_walk);
+    rows.push(walk::<W::Isa>(Repr::Blocks, action));
+}
+
+/// Adds bit-sliced rows: parts, fused rounds and the whole cipher.
+pub(crate) fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+    let repr = bitsliced::<W>();
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
+        if part == Step::Cipher {
+            return Some(Box::new(bits::Cipher::<W>::new(isa, direction, keys)));
+        }
+        let step = bits::Step::<W>::new(isa, part, direction, keys, round)?;
+        Some(Box::new(step))
+    };
+    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
+}
+
+/// Adds the bit-sliced keystream with the first two rounds shared between counters.
+pub(crate) fn walk_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+    let repr = bitsliced::<W>();
+    let encrypted = Action::CountEncrypted(|features, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bits::Tail::<W>::walk(isa, keys.of()?)))
+    });
+    rows.push(walk::<W::Isa>(repr, encrypted));
+}
+
+/// Adds rows on eight words (`hsliced`): parts, rounds and whole cipher.
+pub(crate) fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Hsliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
+        Some(Box::new(hsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
+    };
+    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
+}
+
+/// Adds rows on sixteen words (`bytesliced`): parts, rounds and whole cipher, with one method of
+/// substitution. The whole cipher processes `N` bundles side by side.
+pub(crate) fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Bytesliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
+        if part == Step::Cipher {
+            let keys = keys.in_use(direction);
+            let keys = keys.blocks().as_flattened();
+            return Some(Box::new(BytesOnLanes::<Aes, W, Y, N>::new(isa, direction, keys)?));
+        }
+        Some(Box::new(bytesliced::Step::<W, Y>::new(isa, part, direction, keys, round)?))
+    };
+    aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
+    let encrypted = Action::CountEncrypted(|features, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.of()?)?))
+    });
+    rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
+}
