@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
 use compilers::{CompileJob, Nvrtc, for_each, in_turn};
-use crossgrain::internal::cipher::serpent::S_BOXES;
+use crossgrain::internal::cipher::serpent::description::S_BOXES;
 use crossgrain::internal::device::Listing;
 use crossgrain::internal::word::Lanes;
 use crossgrain_gpu::Error;

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crossgrain::internal::cipher::sbox::AES;
-use crossgrain::internal::cipher::serpent;
+use crossgrain::internal::cipher::serpent::description as serpent;
 use crossgrain::internal::circuit::emit::{self, Language};
 use crossgrain::internal::circuit::graph::Graph;
 use crossgrain::internal::circuit::map::map;

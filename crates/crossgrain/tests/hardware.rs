@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossgrain::internal::cipher::sbox::AES;
-use crossgrain::internal::cipher::serpent;
+use crossgrain::internal::cipher::serpent::description as serpent;
 use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::circuit::graph::Graph;
 use crossgrain::internal::circuit::map::map;

@@ -6,12 +6,14 @@ mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
 use crossgrain::internal::block::Family;
+use crossgrain::internal::cipher::Description;
 use crossgrain::internal::cipher::aes::description::{Aes, schedule};
 use crossgrain::internal::cipher::aes::key::RoundKeys;
 use crossgrain::internal::cipher::aes::linear_circuit as aes_linear;
-use crossgrain::internal::cipher::{Description, serpent};
+use crossgrain::internal::cipher::serpent::description as serpent;
+use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::circuit::{Bits, aes_sbox, serpent_sbox};
+use crossgrain::internal::circuit::{Bits, aes_sbox};
 use crossgrain::internal::part::counter::{ByteOrder, Counter};
 use crossgrain::internal::part::{Count, Keys};
 use crossgrain::internal::repr::{Repr, lane, shifted};

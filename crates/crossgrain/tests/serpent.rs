@@ -9,9 +9,12 @@ use common::{
     loads, other, other_single, painted, run, stores,
 };
 use crossgrain::internal::block::Family;
+use crossgrain::internal::cipher::serpent::description::{
+    S_BOXES, inv_transform, inverted, substitute, transform,
+};
+use crossgrain::internal::cipher::serpent::key::RoundKeys;
 use crossgrain::internal::cipher::serpent::schedule::{KeyWord, Schedule};
-use crossgrain::internal::cipher::serpent::{S_BOXES, inv_transform, inverted, substitute, transform};
-use crossgrain::internal::part::serpent::{self, key::RoundKeys};
+use crossgrain::internal::cipher::serpent::steps as serpent;
 use crossgrain::internal::part::{Keys, Part, steps};
 use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};

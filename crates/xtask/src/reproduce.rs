@@ -183,11 +183,11 @@ fn source(record: &Record) -> Result<String> {
         (
             "Serpent on words",
             &[
-                "circuit/serpent_sbox/mod.rs",
-                "circuit/serpent_sbox/three.rs",
-                "circuit/serpent_sbox/two.rs",
-                "part/serpent/vsliced.rs",
-                "part/serpent/whole.rs",
+                "cipher/serpent/sbox_circuit/mod.rs",
+                "cipher/serpent/sbox_circuit/three.rs",
+                "cipher/serpent/sbox_circuit/two.rs",
+                "cipher/serpent/vsliced.rs",
+                "cipher/serpent/whole.rs",
             ],
             "32, 128, 256 and 512 bits, the same, CUDA, WGSL",
         ),

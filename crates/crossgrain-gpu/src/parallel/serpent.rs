@@ -5,13 +5,13 @@
 //! Serpent has none, so `last` undoes it. As in the other bit-sliced kernels, round keys are added before
 //! the transformation.
 //!
-//! Source: as `circuit::serpent_linear`. Keys are program state: they are in no program's text, and are
+//! Source: as `cipher::serpent::linear_circuit`. Keys are program state: they are in no program's text, and are
 //! wiped when the kernel is dropped.
 
 use std::fmt;
 
-use crossgrain::internal::circuit::serpent_linear::Places;
-use crossgrain::internal::circuit::serpent_sbox;
+use crossgrain::internal::cipher::serpent::linear_circuit::Places;
+use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::internal::word::Lanes;
 use crossgrain::{Cipher, Key};
 

@@ -28,10 +28,6 @@ pub mod named;
 pub mod netlist;
 #[cfg(feature = "device")]
 mod operation;
-#[cfg(feature = "serpent")]
-pub mod serpent_linear;
-#[cfg(feature = "serpent")]
-pub mod serpent_sbox;
 #[cfg(feature = "device")]
 pub mod synthesize;
 #[cfg(feature = "device")]

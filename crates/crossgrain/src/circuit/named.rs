@@ -2,8 +2,9 @@
 
 use super::graph::Graph;
 use super::trace::{Sym, Width, trace};
-use super::{Bits, aes_sbox, serpent_sbox};
+use super::{Bits, aes_sbox};
 use crate::cipher::aes::linear_circuit as aes_linear;
+use crate::cipher::serpent::sbox_circuit as serpent_sbox;
 use crate::word::each;
 
 /// A circuit of the library.

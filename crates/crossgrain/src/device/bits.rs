@@ -8,7 +8,6 @@
 //! * Counters: those of a thread are 32 apart. Only the lowest word of each is transposed. Each higher word
 //!   has one of two values, chosen per lane by the carry.
 
-use super::serpent::SHARED;
 use super::text::{PARTS, Text, counter, mapped, words};
 use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Signature};
@@ -95,6 +94,9 @@ fn counters(text: &mut Text, task: Task) {
     let parameters = [("first", "u32"), ("change", "u32"), ("carry", "u32")];
     text.function("counter_column", &parameters, "Column", &body);
 }
+
+/// The name of a group's shared copy of the keys.
+pub(crate) const SHARED: &str = "shared_keys";
 
 /// If a group has a shared copy of the keys, each of its threads copies a part of them.
 fn shared_keys(text: &Text, kernel: Kernel, group_threads: u32) -> String {

@@ -21,7 +21,6 @@ mod rolled;
 pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
-mod serpent;
 pub(crate) mod text;
 
 use std::sync::LazyLock;
@@ -31,6 +30,7 @@ use zeroize::Zeroizing;
 use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
 use crate::cipher::aes::gpu::{self as aes, tables, walk};
+use crate::cipher::serpent::gpu as serpent;
 use crate::circuit::emit::Language;
 
 /// The maximum number of key words: Serpent's 33 round keys, with one word per bit.

@@ -8,11 +8,12 @@
 //! * Serpent, round i: add the key, then S-box i modulo 8 and the linear transformation. The inverse round
 //!   undoes these steps.
 
-use super::{Task, serpent};
+use super::Task;
 use crate::cipher::aes::gpu as aes;
+use crate::cipher::serpent::{gpu as serpent, sbox_circuit as serpent_sbox};
 use crate::circuit::named::{Named, add_constant};
 use crate::circuit::trace::{Sym, trace};
-use crate::circuit::{Bits, aes_sbox, serpent_sbox};
+use crate::circuit::{Bits, aes_sbox};
 use crate::word::each;
 
 const AES: &str = "a round of AES: the state, and then the round key";

@@ -25,8 +25,6 @@ pub mod own_keys;
 #[cfg(feature = "wide")]
 pub mod rijndael;
 pub mod search;
-#[cfg(feature = "serpent")]
-pub mod serpent;
 pub(crate) mod sum;
 pub mod tweak;
 
@@ -39,6 +37,8 @@ use self::ghash::Ghash;
 use self::mask::{LongMasks, Masks};
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
+#[cfg(feature = "serpent")]
+use crate::cipher::serpent;
 use crate::cipher::{Entry, aes};
 use crate::message::AeadMessage;
 use crate::word::{Buffers, Features, Tile, Wiped, each};

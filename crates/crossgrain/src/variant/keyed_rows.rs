@@ -5,9 +5,9 @@
 use super::{Action, Variant};
 use crate::block::{Cipher, Direction, Family};
 use crate::cipher::aes;
-use crate::part::own_keys::Keyed;
 #[cfg(feature = "serpent")]
-use crate::part::serpent;
+use crate::cipher::serpent;
+use crate::part::own_keys::Keyed;
 use crate::repr::Repr;
 use crate::word::{AesLanes, Features, Isa, Lane32, for_each_register};
 

@@ -8,8 +8,6 @@ mod described_rows;
 mod keyed_rows;
 #[cfg(feature = "search")]
 mod search_rows;
-#[cfg(feature = "serpent")]
-mod serpent_rows;
 pub(crate) mod table;
 
 #[cfg(feature = "own-keys")]

@@ -12,13 +12,13 @@ use crate::cipher::aes::search::substitute::{Galois, Nibbles, Permute, Substitut
 use crate::cipher::aes::search::{Byte, LaneByte};
 use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
+use crate::cipher::serpent;
 use crate::cipher::ways::{self, Way};
 use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::circuit::Bits;
 use crate::part::described_search::registers;
 use crate::part::described_search::{Comparison, Rounds, Schedule};
 use crate::part::search::{Step, Use};
-use crate::part::serpent;
 use crate::repr::Repr;
 use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, for_each_register};
 

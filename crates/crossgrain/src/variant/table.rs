@@ -33,7 +33,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     #[cfg(feature = "search")]
     super::search_rows::push(&mut rows);
     #[cfg(feature = "serpent")]
-    super::serpent_rows::push(&mut rows);
+    crate::cipher::serpent::rows::push(&mut rows);
     words_of_blocks::<u32>(&mut rows);
     for_each_register!(all, W => words_of_blocks::<W>(&mut rows));
     super::described_rows::push(&mut rows);

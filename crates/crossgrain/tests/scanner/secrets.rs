@@ -4,9 +4,9 @@
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::aes::description::schedule;
 use crossgrain::internal::cipher::folded::{self, Lacks};
+use crossgrain::internal::cipher::serpent;
 use crossgrain::internal::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
 use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::part::serpent;
 use crossgrain::internal::reference::{self, modes};
 use crossgrain::{Block, Direction, Key};
 

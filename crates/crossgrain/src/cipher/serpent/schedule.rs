@@ -14,8 +14,8 @@
 
 use std::fmt;
 
-use super::ROUNDS;
-use crate::circuit::serpent_sbox;
+use super::description::ROUNDS;
+use super::sbox_circuit;
 use crate::word::{Lane32, Lanes, Register, each, unrolled};
 
 /// The fractional part of the golden ratio.
@@ -79,7 +79,7 @@ impl<W: KeyLanes> KeyWord for W {
 
     #[inline(always)]
     fn substituted(index: usize, words: [Self; 4]) -> [Self; 4] {
-        serpent_sbox::forward(index, words)
+        sbox_circuit::forward(index, words)
     }
 }
 
@@ -104,7 +104,7 @@ impl<W: Register> KeyWord for [W; 32] {
     #[inline(always)]
     fn substituted(index: usize, mut words: [Self; 4]) -> [Self; 4] {
         for bit in 0..32 {
-            let results = serpent_sbox::forward(index, each!(word < 4 => words[word][bit]));
+            let results = sbox_circuit::forward(index, each!(word < 4 => words[word][bit]));
             for (word, result) in words.iter_mut().zip(results) {
                 word[bit] = result;
             }

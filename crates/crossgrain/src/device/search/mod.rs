@@ -17,7 +17,6 @@
 
 pub(crate) mod begun;
 mod described;
-mod serpent;
 
 use std::array;
 use std::cmp::Reverse;
@@ -30,6 +29,7 @@ use super::Listing;
 use super::text::{Goal, Text};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::gpu::search as aes;
+use crate::cipher::serpent::gpu::search as serpent;
 use crate::circuit::emit::Language;
 use crate::part::search::{Known, START_BLOCKS};
 use crate::pool;

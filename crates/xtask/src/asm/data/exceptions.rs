@@ -99,19 +99,19 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: MATCHES,
     },
     Exception {
-        kernel: "part::serpent::search::Try",
+        kernel: "cipher::serpent::search::Try",
         isas: &["sse2", "avx2", "avx512"],
         kinds: &[Move],
         reason: "a bit for each key that matches leaves the kernel, and so does `usage`, which is public and is loaded beside the key",
     },
     Exception {
-        kernel: "part::serpent::whole::Run",
+        kernel: "cipher::serpent::whole::Run",
         isas: &["portable"],
         kinds: &[Move],
         reason: "the compiler XORs words of blocks in SSE2 registers and goes on in general ones; memcheck agrees",
     },
     Exception {
-        kernel: "part::serpent::whole::Run",
+        kernel: "cipher::serpent::whole::Run",
         isas: &["sse2"],
         kinds: &[Branch],
         reason: "compares lengths, in a stack slot that held data before; memcheck agrees",

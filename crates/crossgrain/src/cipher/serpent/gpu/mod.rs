@@ -7,23 +7,26 @@
 //! directly and merges with its last gates. In CUDA C the threads of a bit-sliced group share a copy of the
 //! keys, because the constant cache is too small for them.
 
+#[cfg(feature = "search")]
+pub(crate) mod search;
+
 use std::ops::BitXor;
 
 use zeroize::Zeroizing;
 
-use super::bits::{self, COLUMNS, column_words};
-use super::text::{Text, key_words, mapped, words, words_of_fours};
-use super::{Form, KEY_FOURS_MAX, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
+use super::description::{self, Moves};
+use super::key::RoundKeys;
+use super::sbox_circuit;
 use crate::block::Key;
-use crate::cipher::serpent::{self, Moves};
 use crate::circuit::emit::{Field, Language, Signature};
-use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
-use crate::part::serpent::key::RoundKeys;
+use crate::device::bits::{self, COLUMNS, SHARED, column_words};
+use crate::device::text::{Text, key_words, mapped, words, words_of_fours};
+use crate::device::{Form, KEY_FOURS_MAX, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 use crate::word::each;
 
 /// Serpent's programs.
-pub(super) static PROGRAMS: Programs = Programs {
+pub(crate) static PROGRAMS: Programs = Programs {
     gates: Form::Words,
     others: &[
         (Task::Encrypt, Form::Bits, "serpent-encrypt-bitsliced"),
@@ -52,9 +55,6 @@ fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
     bits.extend(words.iter().copied().flat_map(spread));
     kernel.in_order::<128>(bits)
 }
-
-/// The name of a group's shared copy of the keys.
-pub(super) const SHARED: &str = "shared_keys";
 
 /// The program's text.
 fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
@@ -97,21 +97,21 @@ fn gates(kernel: Kernel) -> f64 {
 fn keyed(task: Task, index: usize, x: [Sym; 8]) -> [Sym; 4] {
     let state = each!(i < 4 => x[i]);
     let state = match task {
-        Task::Decrypt => serpent_sbox::inverse(index, state),
-        _ => serpent_sbox::forward(index, state),
+        Task::Decrypt => sbox_circuit::inverse(index, state),
+        _ => sbox_circuit::forward(index, state),
     };
     each!(i < 4 => state[i] ^ x[4 + i])
 }
 
 fn transform<W: Moves>(task: Task, x: [W; 4]) -> [W; 4] {
     match task {
-        Task::Decrypt => serpent::inv_transform(x),
-        _ => serpent::transform(x),
+        Task::Decrypt => description::inv_transform(x),
+        _ => description::transform(x),
     }
 }
 
 /// The linear transformation of four words, given by their bits.
-pub(super) fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
+pub(crate) fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
     let words = each!(word < 4 => Across(each!(bit < 32 => x[32 * word + bit])));
     let words = transform(task, words);
     each!(at < 128 => words[at / 32].0[at % 32])

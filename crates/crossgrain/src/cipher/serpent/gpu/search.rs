@@ -1,21 +1,21 @@
 //! Serpent search on four words, one key per thread, in either direction. The schedule and cipher of
-//! `part::serpent::search` form one circuit without loops, which needs few registers at a time. All known
+//! `cipher::serpent::search` form one circuit without loops, which needs few registers at a time. All known
 //! bits are compared.
 
 use std::array;
 
-use super::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::block::Direction;
 use crate::cipher::serpent::schedule::KeyLanes;
+use crate::cipher::serpent::search::{decrypt, encrypt, start};
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
+use crate::device::search::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::device::text::{PARTS, key_word, words};
 use crate::part::search::Use;
-use crate::part::serpent::search::{decrypt, encrypt, start};
 use crate::word::each;
 
 /// Serpent's programs.
-pub(super) static PROGRAMS: Programs = Programs {
+pub(crate) static PROGRAMS: Programs = Programs {
     columns: 0,
     lanes: 1,
     start_columns: |_| 8,

@@ -10,11 +10,11 @@
 
 use std::fmt;
 
+use super::description::{Rounds, words_of};
+use super::sbox_circuit;
 use super::vsliced::State;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
-use crate::cipher::serpent::{Rounds, words_of};
-use crate::circuit::serpent_sbox;
 use crate::part::search::{Known, Lanes, START_BLOCKS, Use};
 use crate::repr::block_of_lane;
 use crate::word::{Isa, Kernel, Lane32, Portable, each};
@@ -179,8 +179,8 @@ impl<W: KeyLanes, const BACK: bool> Rounds for Beside<W, BACK> {
     #[inline(always)]
     fn substitute(direction: Direction, index: usize, words: State<W>) -> State<W> {
         match direction {
-            Direction::Encrypt => serpent_sbox::forward(index, words),
-            Direction::Decrypt => serpent_sbox::inverse(index, words),
+            Direction::Encrypt => sbox_circuit::forward(index, words),
+            Direction::Decrypt => sbox_circuit::inverse(index, words),
         }
     }
 }

@@ -11,13 +11,13 @@
 use std::fmt;
 
 use super::chains::{Bundles, side_by_side};
+use super::description::{ROUNDS, RoundKey, inv_transform};
 use super::key::RoundKeys;
+use super::sbox_circuit::{forward_constant, inverse_constant};
 use super::vsliced::{Cipher, Key as LaneKey, OnBundles, State, decrypt, encrypt};
 use super::whole::OnWords;
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::cipher::serpent::schedule::Schedule;
-use crate::cipher::serpent::{ROUNDS, RoundKey, inv_transform};
-use crate::circuit::serpent_sbox::{forward_constant, inverse_constant};
 use crate::message::Record;
 use crate::part::chain::{Rule, Strand};
 use crate::part::lanes::Lanes;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
+use super::description::{ROUNDS, RoundKey, expand, inv_transform};
 use crate::block::Key;
-use crate::cipher::serpent::{ROUNDS, RoundKey, expand, inv_transform};
 
 /// The round keys of one key.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Bit-sliced Serpent. Word `32·i + j` holds bit j of word i of every block in a bundle.
 //!
-//! Rotations move no data: they renumber words (`circuit::serpent_linear`). At the end of a kernel all words
+//! Rotations move no data: they renumber words (`cipher::serpent::linear_circuit`). At the end of a kernel all words
 //! are back in their own places.
 //!
 //! Layout: `Repr::Bitsliced`.
@@ -13,12 +13,12 @@ use std::ops::Range;
 
 use zeroize::Zeroize;
 
-use super::Part;
+use super::description::{ROUNDS, RoundKey};
 use super::key::RoundKeys;
+use super::linear_circuit::Places;
+use super::sbox_circuit;
+use super::steps::Part;
 use crate::block::Direction;
-use crate::cipher::serpent::{ROUNDS, RoundKey};
-use crate::circuit::serpent_linear::Places;
-use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
@@ -167,9 +167,9 @@ impl<W: Register> Bundle<'_, W> {
             let key = each!(word < 4 => W::splat(isa, if KEYED { key[32 * word + bit] } else { 0 }));
             let bits = self.places.get(self.words, bit);
             let bits = match direction {
-                Direction::Encrypt => serpent_sbox::forward(INDEX, each!(word < 4 => bits[word] ^ key[word])),
+                Direction::Encrypt => sbox_circuit::forward(INDEX, each!(word < 4 => bits[word] ^ key[word])),
                 Direction::Decrypt => {
-                    let bits = serpent_sbox::inverse(INDEX, bits);
+                    let bits = sbox_circuit::inverse(INDEX, bits);
                     each!(word < 4 => bits[word] ^ key[word])
                 }
             };

@@ -1,26 +1,9 @@
-//! Serpent: key mixing, S-boxes, linear transformation, their inverses, rounds and the whole cipher, in every
-//! representation.
-//!
-//! The code follows the bit-slice description of the submission. The state is four words of 32 bits, and bit
-//! j of the four words enters S-box j. Bytes are in NESSIE order: word i is bytes 4i to 4i + 3,
-//! little-endian.
-//!
-//! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998).
+//! The steps of Serpent: their names and order for the planner, and the key schedule.
 
-pub mod bitsliced;
-mod chains;
-pub mod key;
-#[cfg(feature = "own-keys")]
-pub mod own_keys;
-#[cfg(feature = "search")]
-pub mod search;
-pub mod vsliced;
-pub mod whole;
-
-use self::key::RoundKeys;
-use super::{Keys, Parts};
+use super::description::ROUNDS;
+use super::key::RoundKeys;
 use crate::block::{Cipher, Family};
-use crate::cipher::serpent::ROUNDS;
+use crate::part::{self, Keys, Parts};
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///
@@ -47,35 +30,35 @@ impl Part {
         [Self::KeyMixing, Self::SBoxes, Self::LinearTransform, Self::Round, Self::Cipher];
 
     /// The part as the planner names it.
-    pub const fn planned(self) -> super::Part {
+    pub const fn planned(self) -> part::Part {
         let names = match self {
             Self::KeyMixing => ["key-mixing"; 2],
             Self::SBoxes => ["s-boxes", "inv-s-boxes"],
             Self::LinearTransform => ["linear-transform", "inv-linear-transform"],
             Self::Round => ["serpent-round", "inv-serpent-round"],
-            Self::Cipher => return super::Part::whole(Family::Serpent),
+            Self::Cipher => return part::Part::whole(Family::Serpent),
         };
-        super::Part { family: Family::Serpent, names }
+        part::Part { family: Family::Serpent, names }
     }
 
     /// The Serpent part with this planner name.
-    pub fn of(part: super::Part) -> Option<Self> {
+    pub fn of(part: part::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
 /// The steps of a round other than the last, in the order of encryption.
-const ROUND: [super::Part; 3] =
+const ROUND: [part::Part; 3] =
     [Part::KeyMixing.planned(), Part::SBoxes.planned(), Part::LinearTransform.planned()];
 
 /// The planner's entry for Serpent.
-pub(super) static PARTS: Parts = Parts {
+pub(crate) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],
     expand: |key, _| Keys::new(RoundKeys::expand(key)),
 };
 
-fn steps(_: Cipher) -> Vec<(super::Part, usize)> {
+fn steps(_: Cipher) -> Vec<(part::Part, usize)> {
     let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| ROUND.map(|step| (step, round))).collect();
     // The last round has a key instead of the transformation.
     if let Some(last) = steps.last_mut() {

@@ -1,29 +1,31 @@
 //! The rows of Serpent.
 
-use super::table::{bitsliced, needed, of, part, whole};
-use super::{Action, BindTile, BindWhole, Variant};
+use super::key::RoundKeys;
+use super::steps::Part as Step;
+use super::whole::Whole;
+use super::{bitsliced as serpent_bitsliced, vsliced};
 use crate::block::{Direction, Family};
-use crate::part::serpent::whole::Whole;
-use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
+use crate::variant::table::{bitsliced, needed, of, part, whole};
+use crate::variant::{Action, BindTile, BindWhole, Variant};
 use crate::word::{Isa, Lane32, Register, for_each_register};
 
 /// Adds the rows.
-pub(super) fn push(rows: &mut Vec<Variant>) {
+pub(crate) fn push(rows: &mut Vec<Variant>) {
     across_the_grain::<u64>(rows);
     on_words::<u32>(rows);
     for_each_register!(all, W => on_words::<W>(rows));
 }
 
 /// Downcasts a part and keys to those of Serpent.
-fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
-    Some((serpent::Part::of(part)?, keys.of()?))
+fn serpent(part: Part, keys: &Keys) -> Option<(Step, &RoundKeys)> {
+    Some((Step::of(part)?, keys.of()?))
 }
 
 /// The parts of Serpent on tiles that need a row in this direction.
 fn serpent_parts(direction: Direction) -> impl Iterator<Item = Part> {
-    needed(serpent::Part::ALL.map(serpent::Part::planned), direction)
+    needed(Step::ALL.map(Step::planned), direction)
 }
 
 /// Adds bit-sliced rows: parts, rounds and whole cipher.
@@ -44,7 +46,7 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     let repr = Repr::Vsliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
-        if part == serpent::Part::Cipher {
+        if part == Step::Cipher {
             return Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys)));
         }
         Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))

@@ -9,11 +9,11 @@
 
 use std::fmt;
 
-use super::Part;
+use super::description::{ROUNDS, RoundKey, inv_transform, transform};
 use super::key::RoundKeys;
+use super::sbox_circuit::{self, forward_but_constant, inverse_but_constant};
+use super::steps::Part;
 use crate::block::Direction;
-use crate::cipher::serpent::{ROUNDS, RoundKey, inv_transform, transform};
-use crate::circuit::serpent_sbox::{self, forward_but_constant, inverse_but_constant};
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
@@ -106,9 +106,9 @@ impl<W: Lane32> Cipher<W> {
     pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         let keys = match direction {
             Direction::Encrypt => {
-                keys.before_transform().with_constants(1, serpent_sbox::forward_constant::<W>)
+                keys.before_transform().with_constants(1, sbox_circuit::forward_constant::<W>)
             }
-            Direction::Decrypt => keys.clone().with_constants(0, serpent_sbox::inverse_constant::<W>),
+            Direction::Decrypt => keys.clone().with_constants(0, sbox_circuit::inverse_constant::<W>),
         };
         Self::with_mixed(isa, direction, keys)
     }
@@ -210,15 +210,15 @@ impl<W: Lane32> Step<W> {
         let key = &keys.words()[round];
         match (part, direction) {
             (Part::KeyMixing, _) => mix_key(isa, state, key),
-            (Part::SBoxes, Direction::Encrypt) => serpent_sbox::forward(round % 8, state),
-            (Part::SBoxes, Direction::Decrypt) => serpent_sbox::inverse(round % 8, state),
+            (Part::SBoxes, Direction::Encrypt) => sbox_circuit::forward(round % 8, state),
+            (Part::SBoxes, Direction::Decrypt) => sbox_circuit::inverse(round % 8, state),
             (Part::LinearTransform, Direction::Encrypt) => transform(state),
             (Part::LinearTransform, Direction::Decrypt) => inv_transform(state),
             (Part::Round, Direction::Encrypt) => {
-                transform(serpent_sbox::forward(round % 8, mix_key(isa, state, key)))
+                transform(sbox_circuit::forward(round % 8, mix_key(isa, state, key)))
             }
             (Part::Round, Direction::Decrypt) => {
-                mix_key(isa, serpent_sbox::inverse(round % 8, inv_transform(state)), key)
+                mix_key(isa, sbox_circuit::inverse(round % 8, inv_transform(state)), key)
             }
             (Part::Cipher, _) => state,
         }
