@@ -94,14 +94,14 @@ pub mod stream;
 mod text;
 mod tune;
 mod variant;
-#[cfg(feature = "wide")]
-pub mod wide;
 #[cfg(feature = "wisdom")]
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 mod word;
 
 pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+#[cfg(feature = "wide")]
+pub use cipher::rijndael::stream as wide;
 pub use variant::Policy;
 pub use word::{Buffers, Features};
 

@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&str]); 24] = [
             "exec",
         ],
     ),
-    ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads", "mode"]),
+    ("wide", &["block", "word", "repr::Repr", "convert", "cipher::rijndael", "exec::Threads", "mode"]),
     (
         "check",
         &[

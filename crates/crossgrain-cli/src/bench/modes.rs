@@ -2,6 +2,7 @@
 //! CTR.
 
 use crossgrain::internal::check;
+use crossgrain::internal::cipher::rijndael::reference::rijndael;
 use crossgrain::internal::reference;
 use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Cmac, Initial, Message, Mode, Options, Start, Tag};
 use crossgrain::wide::{self, Rijndael};
@@ -261,7 +262,7 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: Mode, direction: Dire
 /// The same by the reference. The counter values fit its last two bytes.
 fn wide_reference(cipher: Rijndael, mode: Mode, direction: Direction, data: &mut [u8]) {
     let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
-    let by = reference::rijndael::rijndael(block_bytes, key);
+    let by = rijndael(block_bytes, key);
     for (number, block) in (0_u16..).zip(data.chunks_mut(block_bytes)) {
         match (mode, direction) {
             (Mode::Ctr, _) => {

@@ -109,6 +109,8 @@ pub mod aria;
 pub mod camellia;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
+#[cfg(feature = "wide")]
+pub mod rijndael;
 #[cfg(feature = "serpent")]
 pub mod serpent;
 #[cfg(feature = "sm4")]

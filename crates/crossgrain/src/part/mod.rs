@@ -22,8 +22,6 @@ pub(crate) mod lanes;
 pub mod mask;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
-#[cfg(feature = "wide")]
-pub mod rijndael;
 pub mod search;
 pub(crate) mod sum;
 pub mod tweak;

@@ -11,7 +11,6 @@ pub mod chaining;
 pub mod gcm_siv;
 pub mod modes;
 pub mod ocb;
-pub mod rijndael;
 pub mod siv;
 pub mod xts;
 

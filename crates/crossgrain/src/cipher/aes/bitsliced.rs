@@ -5,7 +5,7 @@
 //! therefore works in place, one column (32 words) at a time.
 //!
 //! The functions of the whole cipher are generic over the number of words: 128 for AES, more for Rijndael
-//! with wider blocks (`part::rijndael`). The fused cipher leaves the S-box constant to its round keys
+//! with wider blocks (`cipher::rijndael`). The fused cipher leaves the S-box constant to its round keys
 //! (`BitKeys::folded`). Single steps add it, because a plan may continue with a part in another
 //! representation.
 //!

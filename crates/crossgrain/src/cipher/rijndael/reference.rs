@@ -1,9 +1,9 @@
 //! Rijndael with blocks of 24 and 32 bytes: AES's description on longer blocks of plain bytes.
 
-use super::BlockCipher;
 use crate::block::Direction;
 use crate::cipher::RoundKeys;
 use crate::cipher::aes::description::{crypt_wide_plainly, schedule};
+use crate::reference::BlockCipher;
 
 /// The round keys of both directions.
 struct Rijndael<const BYTES: usize> {

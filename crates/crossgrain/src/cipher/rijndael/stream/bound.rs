@@ -8,8 +8,8 @@
 use super::State;
 use super::rows::{Row, Variant, rows};
 use crate::block::{Direction, Error};
+use crate::cipher::rijndael::WideBlocks;
 use crate::mode::Mode;
-use crate::part::rijndael::WideBlocks;
 use crate::word::{Features, Wiped, wipe};
 
 /// The size of the scratch buffer, in blocks: whole bundles of every variant.

@@ -1,8 +1,8 @@
 //! The table of variants for wide blocks. All are whole ciphers, and none leaks anything.
 
 use crate::block::{Direction, Error};
+use crate::cipher::rijndael::{WideBlocks, bitsliced, instructions};
 use crate::convert::{Interleave, Network, Transpose};
-use crate::part::rijndael::{WideBlocks, bitsliced, instructions};
 use crate::repr::Repr;
 use crate::word::{AesLanes, Features, Isa, Register, for_each_register};
 

@@ -1,6 +1,9 @@
 //! Rijndael with blocks of 24 and 32 bytes: the whole cipher on byte blocks, with AES instructions or
 //! bit-sliced.
 //!
+//! `stream` has the modes, the rows and their choice, `crossgrain::wide` to users. `reference` is the slow
+//! form that tests compare with.
+//!
 //! The steps are those of AES (`cipher::aes`) except for the number of columns. With eight columns, ShiftRows
 //! moves the rows by 0, 1, 3 and 4.
 //!
@@ -8,6 +11,8 @@
 
 pub mod bitsliced;
 pub mod instructions;
+pub mod reference;
+pub mod stream;
 
 /// The whole cipher in one direction on blocks of `BYTES` bytes, bound to its round keys.
 pub trait WideBlocks<const BYTES: usize>: Send + Sync {
