@@ -13,7 +13,7 @@
 //!   and the key schedule;
 //! * the constant that a kernel omits: round keys that include the constants of the S-boxes ([`folded`]);
 //! * the unit type, with each operation counted: cost estimates ([`Work`]);
-//! * the number of the operation that computed the byte: programs for GPUs (`device::recorded`).
+//! * the number of the operation that computed the byte: programs for GPUs (`cipher::derived::gpu::recorded`).
 //!
 //! A key schedule is likewise generic over the type of a byte of the key ([`KeyBytes`]).
 //!
@@ -25,7 +25,7 @@
 ///
 /// A family reads `Family "name" if condition, rounds(module::Type) {`: the prefix of variant names, the
 /// `cfg` condition, and the description. `rounds` is `bytes` or `words`, the unit that the rounds compute
-/// with, or `by_hand`. Kernels of a `by_hand` cipher are in the folder of `part` that has the same name. One
+/// with, or `by_hand`. Kernels of a `by_hand` cipher are in its folder, those of all others in `derived`. One
 /// row per key size follows. It gives the type, the name that users type, the name in documentation, and the
 /// key length in bytes. Then it gives the rounds as the standard counts them (for AES, Nr of FIPS 197, table
 /// 3), and the types of CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
@@ -77,18 +77,24 @@ macro_rules! ciphers {
     };
 }
 
-/// `ciphers!(by_folder WHAT: Type)` defines `of_family`, which returns the calling module's `static WHAT` for
-/// a family. The static is in the submodule named after the family if its kernels are written by hand. For
-/// all other families it is the one in the submodule `described`.
+/// `ciphers!(by_folder path::WHAT: Type)` defines `of_family`, which returns the `static path::WHAT` of a
+/// family's folder. It is the folder named after the family if its kernels are written by hand. For all
+/// other families it is `derived`.
 macro_rules! by_folder {
     (
-        $what:ident: $Type:ident
+        $($what:ident)::+: $Type:ident
         $(
             $(#[doc = $about:literal])+
             $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
         )+
     ) => {
-        /// This module's entry for a family.
+        by_folder!(
+            @rows ($($what)::+): $Type
+            $($family if $of, $on($module);)+
+        );
+    };
+    (@rows $what:tt: $Type:ident $($family:ident if $of:meta, $on:ident($module:ident);)+) => {
+        /// The entry of a family's folder.
         const fn of_family(family: $crate::block::Family) -> &'static $Type {
             match family {
                 $(
@@ -98,8 +104,8 @@ macro_rules! by_folder {
             }
         }
     };
-    (@by_hand $module:ident $what:ident) => { &$module::$what };
-    (@$on:ident $module:ident $what:ident) => { &described::$what };
+    (@by_hand $module:ident ($($what:ident)::+)) => { &$crate::cipher::$module::$($what)::+ };
+    (@$on:ident $module:ident ($($what:ident)::+)) => { &$crate::cipher::derived::$($what)::+ };
 }
 
 pub mod aes;
@@ -116,6 +122,7 @@ pub mod serpent;
 #[cfg(feature = "sm4")]
 pub mod sm4;
 
+pub mod derived;
 mod description;
 mod entry;
 pub mod folded;

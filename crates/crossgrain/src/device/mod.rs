@@ -15,9 +15,6 @@
 //! up at secret addresses and need the policy `any`.
 
 pub(crate) mod bits;
-mod described;
-mod recorded;
-mod rolled;
 pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
@@ -29,8 +26,7 @@ use zeroize::Zeroizing;
 
 use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
-use crate::cipher::aes::gpu::{self as aes, tables, walk};
-use crate::cipher::serpent::gpu as serpent;
+use crate::cipher::aes::gpu::{tables, walk};
 use crate::circuit::emit::Language;
 
 /// The maximum number of key words: Serpent's 33 round keys, with one word per bit.
@@ -149,7 +145,7 @@ pub(crate) struct Programs {
     pub(crate) keys: fn(Kernel, &Key) -> Zeroizing<Vec<u32>>,
 }
 
-ciphers!(by_folder PROGRAMS: Programs);
+ciphers!(by_folder gpu::PROGRAMS: Programs);
 
 /// All programs: first those of gates, then the alternatives.
 pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {

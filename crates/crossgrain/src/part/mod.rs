@@ -14,9 +14,6 @@
 
 pub mod chain;
 pub mod counter;
-pub mod described;
-#[cfg(feature = "search")]
-pub mod described_search;
 pub mod ghash;
 pub(crate) mod lanes;
 pub mod mask;
@@ -35,9 +32,7 @@ use self::ghash::Ghash;
 use self::mask::{LongMasks, Masks};
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
-#[cfg(feature = "serpent")]
-use crate::cipher::serpent;
-use crate::cipher::{Entry, aes};
+use crate::cipher::Entry;
 use crate::message::AeadMessage;
 use crate::word::{Buffers, Features, Tile, Wiped, each};
 

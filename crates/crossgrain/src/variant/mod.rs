@@ -3,15 +3,12 @@
 //! A variant computes a part, a conversion or a source with certain instructions in a certain representation,
 //! and declares its leaks. Its name, `part/representation/isa`, is stable.
 
-mod described_rows;
 #[cfg(feature = "own-keys")]
-mod keyed_rows;
-#[cfg(feature = "search")]
-mod search_rows;
+pub(crate) mod keyed;
 pub(crate) mod table;
 
 #[cfg(feature = "own-keys")]
-pub use keyed_rows::{BindKeyed, keyed};
+pub use keyed::{BindKeyed, keyed};
 pub use table::{find, table};
 
 use std::fmt;

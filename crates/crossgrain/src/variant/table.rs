@@ -4,39 +4,45 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+#[cfg(feature = "search")]
+use super::BindSearch;
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
-use crate::cipher::aes::rows as aes;
+#[cfg(feature = "serpent")]
+use crate::cipher::serpent;
 use crate::cipher::ways::{Galois, Nibbles, Permute};
+use crate::cipher::{aes, derived};
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
 use crate::part::Part;
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
+#[cfg(feature = "search")]
+use crate::part::search::Use;
 use crate::repr::Repr;
 use crate::word::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     let mut rows = Vec::new();
     blocks(&mut rows);
-    aes::along_the_grain(&mut rows);
-    for_each_register!(aes, W => aes::by_instructions::<W>(&mut rows));
+    aes::rows::along_the_grain(&mut rows);
+    for_each_register!(aes, W => aes::rows::by_instructions::<W>(&mut rows));
     across_the_grain::<u64>(&mut rows);
     for_each_register!(all, W => across_the_grain::<W>(&mut rows));
     for_each_register!(all, W => within_the_byte::<W>(&mut rows));
-    for_each_register!(all, W => aes::between_the_grains::<W, Nibbles, 1>(&mut rows));
-    for_each_register!(byte_tables, W => aes::between_the_grains::<W, Permute, 1>(&mut rows));
-    for_each_register!(galois_of_16, W => aes::between_the_grains::<W, Galois, 2>(&mut rows));
-    for_each_register!(galois_of_32, W => aes::between_the_grains::<W, Galois, 1>(&mut rows));
+    for_each_register!(all, W => aes::rows::between_the_grains::<W, Nibbles, 1>(&mut rows));
+    for_each_register!(byte_tables, W => aes::rows::between_the_grains::<W, Permute, 1>(&mut rows));
+    for_each_register!(galois_of_16, W => aes::rows::between_the_grains::<W, Galois, 2>(&mut rows));
+    for_each_register!(galois_of_32, W => aes::rows::between_the_grains::<W, Galois, 1>(&mut rows));
     for_each_register!(all, W => bytes_of_blocks::<W>(&mut rows));
     #[cfg(feature = "search")]
-    super::search_rows::push(&mut rows);
+    search(&mut rows);
     #[cfg(feature = "serpent")]
-    crate::cipher::serpent::rows::push(&mut rows);
+    serpent::rows::push(&mut rows);
     words_of_blocks::<u32>(&mut rows);
     for_each_register!(all, W => words_of_blocks::<W>(&mut rows));
-    super::described_rows::push(&mut rows);
+    derived::rows::push(&mut rows);
     transposition::<u64, Network>(&mut rows);
     for_each_register!(all, W => transposition::<W, Network>(&mut rows));
     for_each_register!(all, W => transposition::<W, Interleave>(&mut rows));
@@ -125,6 +131,42 @@ pub(crate) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> 
     parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
 }
 
+/// Adds the rows for key search. The Cargo feature `search` adds them, because no other job uses them and
+/// they take a third of the kernels' compile time.
+#[cfg(feature = "search")]
+fn search(rows: &mut Vec<Variant>) {
+    aes::search_rows::push(rows);
+    serpent::search_rows::push(rows);
+    derived::search_rows::push(rows);
+}
+
+/// Adds a kernel for a complete search: one row for each direction and each use of a table.
+#[cfg(feature = "search")]
+pub(crate) fn kernel<I: Isa>(
+    (family, name): (Family, &str),
+    repr: Repr,
+    way: &str,
+    bind: BindSearch,
+    rows: &mut Vec<Variant>,
+) {
+    for direction in Direction::ALL {
+        for usage in Use::ALL {
+            let list = if usage == Use::Once { "-list" } else { "" };
+            let stem = format!("{}-search{list}{}", name, back(direction));
+            rows.push(by(way, of::<I>(family, &stem, repr, Action::Search(direction, usage, bind))));
+        }
+    }
+}
+
+/// The suffix of names of searches by decryption. GPU programs use the same suffix.
+#[cfg(feature = "search")]
+pub(crate) const fn back(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Encrypt => "",
+        Direction::Decrypt => "-back",
+    }
+}
+
 /// Adds the conversions and counters of `blocks`.
 fn blocks(rows: &mut Vec<Variant>) {
     let blocks = Repr::Blocks;
@@ -140,17 +182,17 @@ fn blocks(rows: &mut Vec<Variant>) {
 /// Adds the bit-sliced rows: AES, whose rows lie around the counters, and the counters.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
-    aes::across_the_grain::<W>(rows);
+    aes::rows::across_the_grain::<W>(rows);
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
-    aes::walk_across_the_grain::<W>(rows);
+    aes::rows::walk_across_the_grain::<W>(rows);
 }
 
 /// Adds the rows of `hsliced`: AES, which alone uses it, and the conversions.
 fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
-    aes::within_the_byte::<W>(rows);
+    aes::rows::within_the_byte::<W>(rows);
     group::<W, BitGroup, 8>(Repr::Hsliced { bits: W::BITS }, rows);
 }
 

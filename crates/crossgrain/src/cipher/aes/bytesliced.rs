@@ -2,7 +2,7 @@
 //!
 //! ShiftRows moves no data: it renumbers words, and `Tile::phase` counts how often. This file has the single
 //! steps and rounds that the planner may choose, and the rounds of CTR after `head`. Whole-cipher kernels are
-//! generated from the cipher's description (`part::described`).
+//! generated from the cipher's description (`cipher::derived::kernels`).
 //!
 //! Layout: `Repr::Bytesliced`.
 //! Needs `ByteLanes` and a `Way`, the form of substitution.
@@ -19,13 +19,13 @@ use super::head::{self, Start, Walk};
 use super::key::RoundKeys;
 use super::steps::Part;
 use crate::block::{Block, Direction};
+use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::folded::Lacks;
 use crate::cipher::sliced::{Forms, Lanes};
 use crate::cipher::ways::Way;
 use crate::cipher::{Bytes as _, Description as _};
 use crate::convert::{BlocksToGroups, ByteGroup, Load};
 use crate::part::TilePart;
-use crate::part::described::BytesOnLanes;
 use crate::repr::shifted;
 use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 

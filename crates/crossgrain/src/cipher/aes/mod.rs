@@ -11,7 +11,7 @@
 //! * `own_keys`, `lane_schedule`, `search`: one key per lane
 //! * `scalar`, `linear_circuit`: the linear maps on four bytes in an integer, and as gates. The S-box is
 //!   `circuit::aes_sbox`, because circuits of other S-boxes are derived from its inversion.
-//! * `rows`: the variants of all these kernels
+//! * `rows`, `search_rows`: the variants of all these kernels
 //! * `gpu`: programs for GPUs
 
 pub mod bitsliced;
@@ -35,6 +35,8 @@ pub(crate) mod rows;
 pub mod scalar;
 #[cfg(feature = "search")]
 pub mod search;
+#[cfg(feature = "search")]
+pub(crate) mod search_rows;
 pub mod steps;
 pub mod table;
 pub mod walk;

@@ -2,13 +2,17 @@
 
 use super::description::Aes;
 use super::key::RoundKeys;
+#[cfg(feature = "own-keys")]
+use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as walks};
 use crate::block::{Direction, Family};
+use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::ways::Way;
-use crate::part::described::BytesOnLanes;
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
+#[cfg(feature = "own-keys")]
+use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{Set, bitsliced, by, by_table, needed, of, of_family, part, set, whole};
 use crate::variant::{Action, BindTile, BindWhole, Variant};
 use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
@@ -126,4 +130,14 @@ pub(crate) fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
         Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.of()?)?))
     });
     rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
+}
+
+/// The kernel of these instructions that receives its keys later, one per lane.
+#[cfg(feature = "own-keys")]
+pub(crate) fn keyed<W: AesLanes + Lane32>() -> Row {
+    let bind: BindKeyed = |features, direction, cipher| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
+    };
+    (Family::Aes, W::Isa::NAME, bind)
 }

@@ -10,7 +10,7 @@
 //! * `bitsliced`, `vsliced`: parts on tiles; `whole`: the cipher from blocks to blocks; `chains`: serial modes
 //! * `own_keys`, `search`: one key per lane
 //! * `sbox_circuit`, `linear_circuit`: the S-boxes and the linear transformation as gates
-//! * `rows`: the variants of all these kernels
+//! * `rows`, `search_rows`: the variants of all these kernels
 //! * `gpu`: programs for GPUs
 //!
 //! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998).
@@ -29,6 +29,8 @@ pub mod sbox_circuit;
 pub mod schedule;
 #[cfg(feature = "search")]
 pub mod search;
+#[cfg(feature = "search")]
+pub(crate) mod search_rows;
 pub mod steps;
 pub mod vsliced;
 pub mod whole;

@@ -1,12 +1,16 @@
 //! The rows of Serpent.
 
 use super::key::RoundKeys;
+#[cfg(feature = "own-keys")]
+use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::whole::Whole;
 use super::{bitsliced as serpent_bitsliced, vsliced};
 use crate::block::{Direction, Family};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
+#[cfg(feature = "own-keys")]
+use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{bitsliced, needed, of, part, whole};
 use crate::variant::{Action, BindTile, BindWhole, Variant};
 use crate::word::{Isa, Lane32, Register, for_each_register};
@@ -63,4 +67,14 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     }
     let counter = Action::WholeCounter(bind_whole);
     rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
+}
+
+/// The kernel of these instructions that receives its keys later, one per lane.
+#[cfg(feature = "own-keys")]
+pub(crate) fn keyed<W: Lane32>() -> Row {
+    let bind: BindKeyed = |features, direction, cipher| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
+    };
+    (Family::Serpent, W::Isa::NAME, bind)
 }

@@ -16,7 +16,6 @@
 //! keys and the table vary different bytes.
 
 pub(crate) mod begun;
-mod described;
 
 use std::array;
 use std::cmp::Reverse;
@@ -28,8 +27,6 @@ use zeroize::Zeroizing;
 use super::Listing;
 use super::text::{Goal, Text};
 use crate::block::{Block, Cipher, Direction};
-use crate::cipher::aes::gpu::search as aes;
-use crate::cipher::serpent::gpu::search as serpent;
 use crate::circuit::emit::Language;
 use crate::part::search::{Known, START_BLOCKS};
 use crate::pool;
@@ -90,7 +87,7 @@ pub(crate) struct Programs {
     pub(crate) end: fn(Cipher, Direction) -> u32,
 }
 
-ciphers!(by_folder PROGRAMS: Programs);
+ciphers!(by_folder gpu::search::PROGRAMS: Programs);
 
 /// All programs.
 pub fn all() -> impl Iterator<Item = Search> {

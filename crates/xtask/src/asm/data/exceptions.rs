@@ -93,7 +93,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: MATCHES,
     },
     Exception {
-        kernel: "part::described_search::registers::Try",
+        kernel: "cipher::derived::search::registers::Try",
         isas: &["avx2", "gfni512", "gfnivbmi512"],
         kinds: &[Move],
         reason: MATCHES,

@@ -4,25 +4,30 @@
 //! call; the function's gates are traced from the circuits that bit-sliced CPU kernels use. Key sizes whose
 //! steps differ only in the number of turns share a loop. Other key sizes have a separate function.
 
+mod recorded;
+mod rolled;
+#[cfg(feature = "search")]
+pub(crate) mod search;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use super::bits::{self, COLUMNS, ROWS};
-use super::recorded::{Operation, Recorded, Section, Step, Value, recorded};
-use super::rolled::Rolled;
-use super::text::{Text, byte, key_words, mapped, words};
-use super::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
+use self::recorded::{Operation, Recorded, Section, Step, Value, recorded};
+use self::rolled::Rolled;
 use crate::block::{Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::cipher::sbox::{Linear, Sbox};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
+use crate::device::bits::{self, COLUMNS, ROWS};
+use crate::device::text::{Text, byte, key_words, mapped, words};
+use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 use crate::word::each;
 
 /// The programs of all described families.
-pub(super) static PROGRAMS: Programs = Programs {
+pub(crate) static PROGRAMS: Programs = Programs {
     gates: Form::Bits,
     others: &[],
     // Not measured.
@@ -144,7 +149,7 @@ fn map(map: &Linear) -> impl FnOnce([Sym; 8]) -> [Sym; 8] {
 }
 
 /// The function name of an operation.
-pub(super) fn name(operation: Operation) -> String {
+fn name(operation: Operation) -> String {
     match operation {
         Operation::Add => "sum".to_owned(),
         Operation::AddKey => "add_key".to_owned(),
@@ -160,16 +165,16 @@ pub(super) fn name(operation: Operation) -> String {
 }
 
 /// A function parameter: its name and type, and the expressions for its bits.
-pub(super) type Parameter = ((&'static str, &'static str), fn() -> Vec<String>);
+type Parameter = ((&'static str, &'static str), fn() -> Vec<String>);
 
 /// A byte of a key that all blocks share. Its words begin at vector `k` of `keys`.
 const UNIFORM: Parameter = (("k", "u32"), || key_words(8));
 
 /// Another byte of the state, or a key byte that differs between lanes.
-pub(super) const BYTE: Parameter = (("z", "Byte"), || words("z", 8));
+const BYTE: Parameter = (("z", "Byte"), || words("z", 8));
 
 /// Adds the functions of all operations in these steps. They take key bytes as the parameter `key`.
-pub(super) fn functions(text: &mut Text, steps: &[Step], recorded: &Recorded, key: Parameter) {
+fn functions(text: &mut Text, steps: &[Step], recorded: &Recorded, key: Parameter) {
     let mut operations: Vec<_> = Vec::new();
     for step in steps {
         if !operations.contains(&step.operation) {
@@ -260,7 +265,7 @@ fn looped(text: &mut Text, number: usize, rolled: &Rolled) {
 }
 
 /// The end of a turn: assigns the next values to the slots.
-pub(super) fn moves(indent: &str, slots: &[String], next: &[String]) -> String {
+fn moves(indent: &str, slots: &[String], next: &[String]) -> String {
     // If another slot needs the old value of a slot, it is saved before any slot is written.
     let moves = |(slot, next): &(&String, &String)| slot != next;
     let moved: Vec<_> = slots.iter().zip(next).filter(moves).collect();

@@ -1,63 +1,20 @@
-//! Rows for key search. The Cargo feature `search` adds them, because no other job uses them and they take a
-//! third of the kernels' compile time.
-//!
-//! AES has no bit-sliced rows on registers. Every CPU with registers has AES instructions, or byte shuffles
-//! that are equally fast.
+//! Rows for key search of described ciphers.
 
-use super::table::{bitsliced, by, by_table, of};
-use super::{Action, BindSearch, BindStep, Variant};
-use crate::block::{Direction, Family};
-use crate::cipher::aes;
-use crate::cipher::aes::search::substitute::{Galois, Nibbles, Permute, Substitute};
-use crate::cipher::aes::search::{Byte, LaneByte};
+use super::search::{Comparison, Rounds, Schedule, registers};
+use crate::block::Direction;
 use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
-use crate::cipher::serpent;
 use crate::cipher::ways::{self, Way};
 use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::circuit::Bits;
-use crate::part::described_search::registers;
-use crate::part::described_search::{Comparison, Rounds, Schedule};
 use crate::part::search::{Step, Use};
 use crate::repr::Repr;
-use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, for_each_register};
+use crate::variant::table::{back, bitsliced, by_table, kernel, of};
+use crate::variant::{Action, BindSearch, BindStep, Variant};
+use crate::word::{ByteLanes, Isa, Portable, for_each_register};
 
-/// Adds all of them.
-pub(super) fn push(rows: &mut Vec<Variant>) {
-    aes_search::<Bits<u64>>(bitsliced::<u64>(), "", rows);
-    for_each_register!(without_byte_tables, W => aes_search_by::<W, Nibbles<W>>(rows));
-    for_each_register!(byte_tables, W => aes_search_by::<W, Permute<W>>(rows));
-    for_each_register!(galois_of_16, W => aes_search_by::<W, Galois>(rows));
-    for_each_register!(galois_of_32, W => aes_search_by::<W, Galois>(rows));
-    for_each_register!(aes, W => aes_search_in_blocks::<W>(rows));
-    serpent_search::<u32>(rows);
-    for_each_register!(all, W => serpent_search::<W>(rows));
+/// Adds the rows of every description.
+pub(crate) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Described(rows));
-}
-
-/// Adds a kernel for a complete search: one row for each direction and each use of a table.
-fn kernel<I: Isa>(
-    (family, name): (Family, &str),
-    repr: Repr,
-    way: &str,
-    bind: BindSearch,
-    rows: &mut Vec<Variant>,
-) {
-    for direction in Direction::ALL {
-        for usage in Use::ALL {
-            let list = if usage == Use::Once { "-list" } else { "" };
-            let stem = format!("{}-search{list}{}", name, back(direction));
-            rows.push(by(way, of::<I>(family, &stem, repr, Action::Search(direction, usage, bind))));
-        }
-    }
-}
-
-/// The suffix of names of searches by decryption. GPU programs use the same suffix.
-const fn back(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Encrypt => "",
-        Direction::Decrypt => "-back",
-    }
 }
 
 /// The search steps of described ciphers. Schedules are bit-sliced with gates, 64 keys at a time. Rounds are
@@ -165,34 +122,4 @@ impl Visitor for Described<'_> {
         ];
         steps::<C>(instructions, self.0);
     }
-}
-
-/// Adds rows for AES key search, which process one byte of all lanes at a time.
-fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
-    let bind: BindSearch =
-        |features, cipher, known| aes::search::search::<B>(B::Isa::detect(features)?, cipher, known);
-    kernel::<B::Isa>((Family::Aes, "aes"), repr, way, bind, rows);
-}
-
-/// Adds rows for AES key search with one byte per lane.
-fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
-    aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
-}
-
-/// Adds rows for AES key search with AES instructions.
-fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
-    let bind: BindSearch = |features, cipher, known| {
-        aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
-    };
-    kernel::<W::Isa>((Family::Aes, "aes"), Repr::Blocks, "", bind, rows);
-}
-
-/// Adds rows for Serpent key search.
-fn serpent_search<W: Lane32>(rows: &mut Vec<Variant>) {
-    let bind: BindSearch = |features, cipher, known| {
-        let search = serpent::search::Search::<W>::new(W::Isa::detect(features)?, cipher, known)?;
-        Some(Box::new(search))
-    };
-    let repr = Repr::Vsliced { bits: W::BITS };
-    kernel::<W::Isa>((Family::Serpent, "serpent"), repr, "", bind, rows);
 }

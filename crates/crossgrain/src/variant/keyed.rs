@@ -9,13 +9,13 @@ use crate::cipher::aes;
 use crate::cipher::serpent;
 use crate::part::own_keys::Keyed;
 use crate::repr::Repr;
-use crate::word::{AesLanes, Features, Isa, Lane32, for_each_register};
+use crate::word::{Features, for_each_register};
 
 /// A kernel of a cipher that receives its keys later, one per lane.
 pub type BindKeyed = fn(Features, Direction, Cipher) -> Option<Box<dyn Keyed>>;
 
 /// The family and instruction set of a kernel.
-type Row = (Family, &'static str, BindKeyed);
+pub(crate) type Row = (Family, &'static str, BindKeyed);
 
 /// The kernel of a row; `None` if the row has none.
 pub fn keyed(variant: &Variant) -> Option<BindKeyed> {
@@ -26,28 +26,11 @@ pub fn keyed(variant: &Variant) -> Option<BindKeyed> {
     let (family, isa) = (variant.family?, variant.isa);
     let bind_if_its = |(of, by, bind): Row| (of == family && by == isa).then_some(bind);
     let mut found = None;
-    for_each_register!(aes, W => found = found.or(bind_if_its(aes::<W>())));
+    for_each_register!(aes, W => found = found.or(bind_if_its(aes::rows::keyed::<W>())));
     #[cfg(feature = "serpent")]
     {
-        found = found.or(bind_if_its(serpent::<u32>()));
-        for_each_register!(all, W => found = found.or(bind_if_its(serpent::<W>())));
+        found = found.or(bind_if_its(serpent::rows::keyed::<u32>()));
+        for_each_register!(all, W => found = found.or(bind_if_its(serpent::rows::keyed::<W>())));
     }
     found
-}
-
-fn aes<W: AesLanes + Lane32>() -> Row {
-    let bind: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(aes::own_keys::OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
-    (Family::Aes, W::Isa::NAME, bind)
-}
-
-#[cfg(feature = "serpent")]
-fn serpent<W: Lane32>() -> Row {
-    let bind: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(serpent::own_keys::OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
-    (Family::Serpent, W::Isa::NAME, bind)
 }

@@ -11,19 +11,18 @@
 //! No CPU has VAES on 512 bits without GFNI, or GFNI on 512 bits without VBMI. Rows that only such a CPU
 //! would choose are omitted.
 
-use super::Variant;
-use super::table::{bitsliced, by, part};
+use super::kernels::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::part::described::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
-use crate::variant::BindTile;
+use crate::variant::table::{bitsliced, by, part};
+use crate::variant::{BindTile, Variant};
 use crate::word::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 
 /// Adds the rows of every description.
-pub(super) fn push(rows: &mut Vec<Variant>) {
+pub(crate) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Rows(rows));
 }
 

@@ -11,9 +11,9 @@ pub mod registers;
 
 use std::fmt;
 
-use super::search::{Batch, KeyStep, Known};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
 use crate::cipher::{Entry, KEYS_AT_ONCE};
+use crate::part::search::{Batch, KeyStep, Known};
 
 /// Computes the round keys of each key.
 #[derive(Clone, Copy, Debug)]
