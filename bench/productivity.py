@@ -30,7 +30,7 @@ ON_CPUS = {
         "byte", "set_byte", "places_among", "key_byte", "add_round_key", "sub_byte", "sub_bytes_unfinished", "rows",
         "mix_column_and_add", "encrypt_round", "encrypt_middle", "encrypt",
     ],
-    "crossgrain/src/part/counter.rs": ["low", "count_bundle", "spread"],
+    "crossgrain/src/mode/ctr/counter.rs": ["low", "count_bundle", "spread"],
 }
 ON_GPUS = {
     "crossgrain/src/cipher/aes/linear_circuit.rs": ["mix_column"],

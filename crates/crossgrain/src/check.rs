@@ -3,11 +3,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::cipher::reference;
 use crate::exec::search;
+use crate::mode::ccm::reference::ccm;
+use crate::mode::chained::reference::{cbc, cfb, ofb};
+use crate::mode::ctr::reference::ctr;
+use crate::mode::eax::reference::eax;
+use crate::mode::ecb::reference::ecb;
+use crate::mode::gcm::reference::gcm;
+use crate::mode::gcm_siv::reference::gcm_siv;
+use crate::mode::ocb::reference::ocb;
+use crate::mode::siv::reference::siv;
+use crate::mode::xts::reference::xts;
 use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::search::{Known, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, aead, ccm, chaining, gcm_siv, modes, ocb, siv, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant, table};
 use crate::word::Features;
@@ -116,29 +126,29 @@ pub fn mode_by_reference(
         block
     };
     match mode {
-        Mode::Ecb => modes::ecb(&*by, direction, data),
-        Mode::Cbc => chaining::cbc(&*by, direction, iv(), data),
-        Mode::Cfb => chaining::cfb(&*by, direction, iv(), data),
-        Mode::Ofb => chaining::ofb(&*by, iv(), data),
-        Mode::Ctr => modes::ctr(&*by, iv(), data),
+        Mode::Ecb => ecb(&*by, direction, data),
+        Mode::Cbc => cbc(&*by, direction, iv(), data),
+        Mode::Cfb => cfb(&*by, direction, iv(), data),
+        Mode::Ofb => ofb(&*by, iv(), data),
+        Mode::Ctr => ctr(&*by, iv(), data),
         Mode::Xts => {
             let tweaks = reference::cipher(&Key::new(cipher, second)?);
             for (sector, data) in (start.sector..).zip(data.chunks_mut(start.sector_bytes)) {
-                xts::xts(&*by, &*tweaks, direction, sector, data);
+                xts(&*by, &*tweaks, direction, sector, data);
             }
         }
-        Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
-        Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
-        Mode::Ccm => return Ok(Some(ccm::ccm(&*by, direction, tag.len(), start.iv, aad, data))),
+        Mode::Eax => return Ok(Some(eax(&*by, direction, start.iv, aad, data))),
+        Mode::Gcm => return Ok(Some(gcm(&*by, direction, start.iv, aad, data))),
+        Mode::Ccm => return Ok(Some(ccm(&*by, direction, tag.len(), start.iv, aad, data))),
         Mode::GcmSiv => {
-            return gcm_siv::gcm_siv((cipher, &*by), direction, start.iv, aad, came(), data).map(Some);
+            return gcm_siv((cipher, &*by), direction, start.iv, aad, came(), data).map(Some);
         }
         Mode::Siv => {
             let counter = reference::cipher(&Key::new(cipher, second)?);
             let strings = if start.iv.is_empty() { &[aad][..] } else { &[aad, start.iv] };
-            return Ok(Some(siv::siv((&*by, &*counter), direction, strings, came(), data)));
+            return Ok(Some(siv((&*by, &*counter), direction, strings, came(), data)));
         }
-        Mode::Ocb => return Ok(Some(ocb::ocb(&*by, direction, tag.len(), start.iv, aad, data))),
+        Mode::Ocb => return Ok(Some(ocb(&*by, direction, tag.len(), start.iv, aad, data))),
     }
     Ok(None)
 }
@@ -160,7 +170,7 @@ fn finds(job: Job, usage: Use, options: &Options) -> Result<bool, Error> {
         let inner = &keys[planted * key_bytes..][..key_bytes];
         let key: Vec<u8> = outer.iter().zip(inner).map(|(a, b)| a ^ b).collect();
         let mut output = INITIAL;
-        modes::ecb(&*reference::cipher(&Key::new(cipher, &key)?), direction, &mut output);
+        ecb(&*reference::cipher(&Key::new(cipher, &key)?), direction, &mut output);
         let known = Known { direction, input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         let part = search(&plans[0], features, cipher, &known)?;
@@ -203,8 +213,8 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
     }
     let cipher = reference::cipher(key);
     match birth {
-        Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
-        Birth::Counter => modes::ctr(&*cipher, INITIAL, &mut data),
+        Birth::Bytes => ecb(&*cipher, direction, &mut data),
+        Birth::Counter => ctr(&*cipher, INITIAL, &mut data),
         // A search changes no data.
         Birth::Keys { .. } => {}
     }

@@ -86,7 +86,6 @@ pub mod mode;
 mod part;
 pub mod plan;
 mod pool;
-mod reference;
 mod repr;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
@@ -121,7 +120,46 @@ pub mod internal {
         };
     }
 
-    modules! { block check cipher circuit convert exec part reference repr text tune variant word }
+    /// The kernels' side of the modes.
+    pub mod mode {
+        pub mod chained {
+            pub use crate::mode::chained::chain;
+        }
+        pub mod ctr {
+            pub use crate::mode::ctr::counter;
+        }
+        pub mod gcm {
+            pub use crate::mode::gcm::{ghash, params};
+        }
+        pub mod ocb {
+            pub use crate::mode::ocb::mask;
+        }
+        pub mod xts {
+            pub use crate::mode::xts::tweak;
+        }
+    }
+
+    /// The slow forms of ciphers and modes, which tests compare everything with.
+    pub mod reference {
+        pub use crate::cipher::reference::{BlockCipher, cipher};
+        pub use crate::mode::ccm::reference as ccm;
+        pub use crate::mode::chained::reference as chaining;
+        pub use crate::mode::gcm_siv::reference as gcm_siv;
+        pub use crate::mode::ocb::reference as ocb;
+        pub use crate::mode::siv::reference as siv;
+        pub use crate::mode::xts::reference as xts;
+        pub mod aead {
+            pub use crate::mode::cmac::reference::cmac;
+            pub use crate::mode::eax::reference::eax;
+            pub use crate::mode::gcm::reference::gcm;
+        }
+        pub mod modes {
+            pub use crate::mode::ctr::reference::ctr;
+            pub use crate::mode::ecb::reference::ecb;
+        }
+    }
+
+    modules! { block check cipher circuit convert exec part repr text tune variant word }
     #[cfg(feature = "wisdom")]
     modules! { auxiliary }
     #[cfg(feature = "device")]

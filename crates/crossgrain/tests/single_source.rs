@@ -62,11 +62,11 @@ const OTHERS: [(&str, &str); 7] = [
     // XORs table entries.
     ("cipher/aes/gpu/tables.rs", "columns"),
     // A reduction in GF(2¹²⁸).
-    ("part/ghash/field.rs", "reduced"),
-    ("part/ghash/mod.rs", "product"),
+    ("mode/gcm/ghash/field.rs", "reduced"),
+    ("mode/gcm/ghash/mod.rs", "product"),
     // Counters.
-    ("part/counter.rs", "low"),
-    ("part/counter.rs", "count_bundle"),
+    ("mode/ctr/counter.rs", "low"),
+    ("mode/ctr/counter.rs", "count_bundle"),
 ];
 
 /// A function with at least this number of gates counts as the text of a step.

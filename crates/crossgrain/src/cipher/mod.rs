@@ -132,6 +132,7 @@ pub mod key_lanes;
 mod many_keys;
 pub mod nibbles;
 pub mod plain;
+pub mod reference;
 pub mod sbox;
 pub mod sliced;
 pub mod ways;

@@ -12,28 +12,24 @@
 //! order and its key schedule in a `Parts`. The generic sources (counter, tweak, mask), GHASH and the chain
 //! scheduler lie next to these folders.
 
-pub mod chain;
-pub mod counter;
-pub mod ghash;
 pub(crate) mod lanes;
-pub mod mask;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
 pub mod search;
 pub(crate) mod sum;
-pub mod tweak;
 
 use std::any::Any;
 use std::fmt;
 
-use self::chain::{Rule, Strand, by_blocks};
-use self::counter::Counter;
-use self::ghash::Ghash;
-use self::mask::{LongMasks, Masks};
-use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::message::AeadMessage;
+use crate::mode::chained::chain::{Rule, Strand, by_blocks};
+use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm::ghash::Ghash;
+use crate::mode::gcm::params::{GcmNonce, GcmWay};
+use crate::mode::ocb::mask::{LongMasks, Masks};
+use crate::mode::xts::tweak::Tweaks;
 use crate::word::{Buffers, Features, Tile, Wiped, each};
 
 /// The entry of a cipher family for the planner.
@@ -223,33 +219,6 @@ pub trait Counting {
 pub trait TilePart: Send + Sync {
     /// Computes the parts in place on the first `blocks` blocks of the tile.
     fn run(&self, tile: &mut Tile, blocks: usize);
-}
-
-/// Parameters for sealing or opening GCM messages.
-#[derive(Clone, Copy, Debug)]
-pub struct GcmWay<'a> {
-    /// The GHASH that [`WholePart::prepare_gcm`] returned.
-    pub ghash: &'a Ghash,
-    /// Whether to open. Otherwise messages are sealed.
-    pub opens: bool,
-    /// Tag length in bytes.
-    pub tag_bytes: usize,
-    /// A mask with ones in the first `tag_bytes` bytes and zeros after them.
-    pub tag_kept: &'static Block,
-}
-
-/// A GCM nonce of 12 bytes. The initial counter block J₀ is the nonce followed by 1.
-///
-/// For other lengths J₀ is a GHASH value and secret. The kernels look up tables at counter values, which must
-/// be public, so they accept only 12-byte nonces.
-pub type GcmNonce = [u8; GcmWay::NONCE_BYTES];
-
-impl GcmWay<'_> {
-    /// The nonce length in bytes for which no GHASH is needed to form J₀.
-    pub const NONCE_BYTES: usize = 12;
-
-    /// The longest message in bytes that [`WholePart::gcm_short`] takes: the size of the widest register.
-    pub const SHORT_BYTES_MAX: usize = 64;
 }
 
 /// A whole cipher bound to its round keys. It reads the source and writes the sink without a tile between

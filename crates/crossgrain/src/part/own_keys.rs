@@ -9,10 +9,10 @@
 use std::mem;
 
 use super::Source;
-use super::chain::{Rule, Strand};
-use super::counter::Counter;
 use crate::block::{BLOCK_BYTES, Block, Key};
 use crate::message::Record;
+use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::ctr::counter::Counter;
 use crate::word::{Buffers, wipe};
 
 /// The maximum number of keys that any kernel holds at once.

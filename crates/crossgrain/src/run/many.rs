@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::BLOCK_BYTES;
-use crate::part::chain::Strand;
+use crate::mode::chained::chain::Strand;
 
 /// Chains that wait for a lane. The longest are taken first, so that a long one is not left to run by itself
 /// at the end.

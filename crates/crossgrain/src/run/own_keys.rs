@@ -12,7 +12,7 @@ use super::program::{Program, Schedule};
 use super::threads::Threads;
 use crate::block::{Block, Error, Key};
 use crate::message::Record;
-use crate::part::chain::{Rule, Strand};
+use crate::mode::chained::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Job, Plan};
 use crate::variant::{BindKeyed, keyed};

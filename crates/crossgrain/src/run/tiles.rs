@@ -9,7 +9,7 @@ use super::bound::{Entry, Step, Tiled};
 use super::frame::Frame;
 use crate::block::BLOCK_BYTES;
 use crate::convert::{Load, Store};
-use crate::part::chain::{Rule, Strand, by_blocks};
+use crate::mode::chained::chain::{Rule, Strand, by_blocks};
 use crate::part::{Counting, Source, WholePart};
 use crate::word::{Buffers, TILE_BYTES, Tile};
 

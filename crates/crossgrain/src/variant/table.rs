@@ -16,8 +16,8 @@ use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
+use crate::mode::ctr::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 use crate::part::Part;
-use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 #[cfg(feature = "search")]
 use crate::part::search::Use;
 use crate::repr::Repr;

@@ -17,12 +17,13 @@ use super::masked::Masked;
 use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
-use crate::part::chain::{Rule, Strand};
-use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
-use crate::part::mask::LongMasks;
-use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmNonce, GcmWay, Source, WholePart};
+use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm::ghash::Ghash;
+use crate::mode::gcm::params::{GcmNonce, GcmWay};
+use crate::mode::ocb::mask::LongMasks;
+use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
+use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.

@@ -6,7 +6,7 @@
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::part::mask::{LongMasks, TABLE_BLOCKS};
+use crate::mode::ocb::mask::{LongMasks, TABLE_BLOCKS};
 use crate::part::sum::added;
 use crate::word::{AesLanes, Buffers, Kernel, each};
 

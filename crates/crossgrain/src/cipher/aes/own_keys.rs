@@ -18,8 +18,8 @@ use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::message::Record;
+use crate::mode::chained::chain::{Rule, Strand};
 use crate::part::WholePart as _;
-use crate::part::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 

@@ -3,7 +3,7 @@
 use crate::block::Direction;
 use crate::cipher::RoundKeys;
 use crate::cipher::aes::description::{crypt_wide_plainly, schedule};
-use crate::reference::BlockCipher;
+use crate::cipher::reference::BlockCipher;
 
 /// The round keys of both directions.
 struct Rijndael<const BYTES: usize> {

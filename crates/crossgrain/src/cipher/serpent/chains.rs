@@ -5,7 +5,7 @@
 use super::vsliced::{OnBundles, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
-use crate::part::chain::{Link, Rule, Strand};
+use crate::mode::chained::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::word::{Isa, Lane32, each};
 

@@ -19,7 +19,7 @@ use super::whole::OnWords;
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::cipher::serpent::schedule::Schedule;
 use crate::message::Record;
-use crate::part::chain::{Rule, Strand};
+use crate::mode::chained::chain::{Rule, Strand};
 use crate::part::lanes::Lanes;
 use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::repr::word_lane;

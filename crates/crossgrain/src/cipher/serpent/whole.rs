@@ -15,10 +15,10 @@ use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, OnBundles as _, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Rule, Strand};
-use crate::part::counter::{Counter, CounterToWords, before_wrap};
-use crate::part::mask::Masks;
-use crate::part::tweak::TweakWords;
+use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::ctr::counter::{Counter, CounterToWords, before_wrap};
+use crate::mode::ocb::mask::Masks;
+use crate::mode::xts::tweak::TweakWords;
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 

@@ -8,7 +8,7 @@ use super::stitches_end;
 use crate::block::Block;
 use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
 use crate::cipher::aes::key::Wide;
-use crate::part::ghash::{STRIDE, Sums};
+use crate::mode::gcm::ghash::{STRIDE, Sums};
 use crate::word::{AesLanes, Buffers, Kernel, each};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);

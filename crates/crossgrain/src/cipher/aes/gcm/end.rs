@@ -11,8 +11,8 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::instructions::IN_FLIGHT;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::message::AeadMessage;
-use crate::part::GcmNonce;
-use crate::part::ghash::{Factors, Few, STRIDE, Sums};
+use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
+use crate::mode::gcm::params::GcmNonce;
 use crate::word::{AesLanes, Kernel, each};
 
 /// The end of a message, beginning at byte `at`. The kernel returns whether the tag is correct.

@@ -22,7 +22,7 @@ use crate::cipher::aes::head::GROUP_BLOCKS;
 use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::cipher::aes::walk::FIRST_BLOCKS;
-use crate::part::GcmNonce;
+use crate::mode::gcm::params::GcmNonce;
 use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
 
 /// The byte that SubBytes maps to 0.

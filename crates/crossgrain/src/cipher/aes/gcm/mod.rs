@@ -34,8 +34,8 @@ use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
-use crate::part::ghash::{Few, Powers};
-use crate::part::{GcmNonce, GcmWay};
+use crate::mode::gcm::ghash::{Few, Powers};
+use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::word::{AesLanes, Isa, wipe};
 
 /// The cipher and parameters for all messages.

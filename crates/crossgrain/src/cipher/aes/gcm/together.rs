@@ -5,8 +5,8 @@ use super::{With, admits, blocks_of, halves, last_block, lengths, parts_of};
 use crate::block::BLOCK_BYTES;
 use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
-use crate::part::GcmWay;
-use crate::part::ghash::{Few, Field, LANES_MAX, Product};
+use crate::mode::gcm::ghash::{Few, Field, LANES_MAX, Product};
+use crate::mode::gcm::params::GcmWay;
 use crate::word::{AesLanes, Kernel, each, unrolled};
 
 /// Short messages that run together.

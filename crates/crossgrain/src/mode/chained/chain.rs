@@ -16,8 +16,8 @@
 
 use std::fmt;
 
-use super::sum::sum;
 use crate::block::{BLOCK_BYTES, Block};
+use crate::part::sum::sum;
 use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
 /// A chain with output.

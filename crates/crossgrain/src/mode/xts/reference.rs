@@ -1,7 +1,7 @@
 //! XTS of IEEE 1619-2007 (and SP 800-38E) over the reference ciphers, one block at a time.
 
-use super::{BlockCipher, add, encrypted};
 use crate::block::{Block, Direction};
+use crate::cipher::reference::{BlockCipher, add, encrypted};
 
 /// One sector (data unit) of at least one block, in place (IEEE 1619 §5.3 and 5.4).
 ///

@@ -1,7 +1,8 @@
 //! CCM (SP 800-38C) over the reference ciphers, one block at a time.
 
-use super::{BlockCipher, add, encrypted, modes};
 use crate::block::{Block, Direction};
+use crate::cipher::reference::{BlockCipher, add, encrypted};
+use crate::mode::ctr::reference::ctr;
 
 /// Encrypts or decrypts with CCM in place and returns the tag, to be truncated to `tag_bytes` bytes.
 pub fn ccm(
@@ -18,7 +19,7 @@ pub fn ccm(
     first[1..=nonce.len()].copy_from_slice(nonce);
     let counter = (u128::from_be_bytes(first) + 1).to_be_bytes();
     if direction == Direction::Decrypt {
-        modes::ctr(cipher, counter, data);
+        ctr(cipher, counter, data);
     }
     let mut tag = [0; 16];
     for block in formatted(first, tag_bytes, aad, data).chunks(16) {
@@ -27,7 +28,7 @@ pub fn ccm(
     }
     add(&mut tag, &encrypted(cipher, first));
     if direction == Direction::Encrypt {
-        modes::ctr(cipher, counter, data);
+        ctr(cipher, counter, data);
     }
     tag
 }

@@ -11,20 +11,25 @@
 //!
 //! All integers are big-endian. GHASH processes the blocks of a message in order, on one thread.
 
+pub mod ghash;
+pub mod params;
+pub(crate) mod reference;
+
 use std::sync::OnceLock;
 use std::{fmt, mem};
 
 use zeroize::Zeroizing;
 
+use self::ghash::Ghash;
+use self::params::GcmWay;
 use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
+use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
-use crate::part::{GcmWay, Source};
+use crate::part::Source;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe, wipe_stack};
 

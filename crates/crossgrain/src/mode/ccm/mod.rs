@@ -14,11 +14,13 @@
 //!
 //! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
+pub mod reference;
+
 use std::fmt;
 
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::cmac::absorb;
-use super::counted::apply_counters;
+use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};

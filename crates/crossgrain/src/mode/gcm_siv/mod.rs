@@ -12,18 +12,20 @@
 //!
 //! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
+pub mod reference;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::aead::{Aead, Groups, by_groups};
+use super::ctr::counter::Counter;
+use super::gcm::ghash::Ghash;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
 use crate::plan::{Limits, Plan};
 use crate::word::{Buffers, Features, WipedBytes, wipe};
 

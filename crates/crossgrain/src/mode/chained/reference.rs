@@ -1,7 +1,7 @@
 //! CBC, CFB and OFB of SP 800-38A over the reference ciphers, one block at a time.
 
-use super::{BlockCipher, add, encrypted};
 use crate::block::{Block, Direction};
+use crate::cipher::reference::{BlockCipher, add, encrypted};
 
 /// CBC over whole blocks, in place (SP 800-38A §6.2).
 ///

@@ -3,15 +3,19 @@
 //! A position in the stream is a byte. Within a block, the part of the block is encrypted by way of a padded
 //! copy.
 
+pub(crate) mod counted;
+pub mod counter;
+pub(crate) mod reference;
+
 use std::mem;
 
+use self::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::counter::Counter;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

@@ -4,12 +4,12 @@
 //! needs a second call. The counter blocks of short messages are therefore encrypted together, as one string
 //! of bytes.
 
-use super::few::{Lists, take_front};
+use super::counter::Counter;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::{Program, Threads};
 use crate::message::AeadMessage;
+use crate::mode::few::{Lists, take_front};
 use crate::part::Source;
-use crate::part::counter::Counter;
 use crate::word::Buffers;
 
 /// Longer messages are encrypted one by one.
@@ -17,7 +17,7 @@ const TOGETHER_BYTES_MAX: usize = 2 * BLOCK_BYTES;
 
 /// Encrypts or decrypts messages, each with a big-endian counter that starts from its own block. `counting`
 /// runs messages one by one. If all are short, `plain` encrypts all their counter blocks together.
-pub(super) fn apply_counters(
+pub(crate) fn apply_counters(
     [counting, plain]: [&Program; 2],
     threads: Threads,
     counters: &[Block],

@@ -16,19 +16,23 @@
 //! big-endian integers.
 //!
 //! The offset of a block follows from its number, so groups of blocks run in any order and on any thread (see
-//! `offsets` and `part::mask`). Groups are cut at multiples of their length from the start of the message, so
+//! `offsets` and `mask`). Groups are cut at multiples of their length from the start of the message, so
 //! they keep the message's alignment.
 //!
 //! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
+
+pub mod mask;
+mod offsets;
+pub mod reference;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
+use self::offsets::{GROUP_BLOCKS, Offsets};
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::few::{Lists, add};
-use super::offsets::{GROUP_BLOCKS, Offsets};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};

@@ -14,11 +14,15 @@
 //! A message may arrive in pieces. [`Chain`] keeps the state between pieces, even if a piece ends within a
 //! block.
 
+pub mod chain;
+pub mod reference;
+
 use std::marker::PhantomData;
 use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
+use self::chain::{Data, Link, Rule, Strand};
 use super::registry::{
     CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
 };
@@ -27,7 +31,6 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

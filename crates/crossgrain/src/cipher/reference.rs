@@ -1,18 +1,9 @@
-//! Slow, simple ciphers and modes, which tests compare every variant with.
+//! Slow, simple ciphers, which tests compare every variant with.
 //!
-//! A cipher is its description (`cipher`) run on plain bytes and words. A mode is written so that it can be
-//! compared with its standard line by line. Kernels run the same generic rounds and key schedules on other
+//! A cipher is its description run on plain bytes and words. The slow form of a mode is the file `reference`
+//! of its folder, written so that it can be compared with its standard line by line. Kernels run the same generic rounds and key schedules on other
 //! types, so published vectors test both. These functions index tables with secret bytes and are slow: never
 //! encrypt with them.
-
-pub mod aead;
-pub mod ccm;
-pub mod chaining;
-pub mod gcm_siv;
-pub mod modes;
-pub mod ocb;
-pub mod siv;
-pub mod xts;
 
 use crate::block::{Block, Direction, Key};
 use crate::cipher::{Entry, Keys};
@@ -61,19 +52,19 @@ impl BlockCipher for Described {
 }
 
 /// The encryption of a block.
-fn encrypted(cipher: &dyn BlockCipher, mut block: Block) -> Block {
+pub(crate) fn encrypted(cipher: &dyn BlockCipher, mut block: Block) -> Block {
     cipher.encrypt(&mut block);
     block
 }
 
 /// Doubles a block, whose first bit is the coefficient of x¹²⁷ (SP 800-38B §6.1).
-fn double(block: Block) -> Block {
+pub(crate) fn double(block: Block) -> Block {
     let value = u128::from_be_bytes(block);
     ((value << 1) ^ if value >> 127 == 1 { 0x87 } else { 0 }).to_be_bytes()
 }
 
 /// XORs `bytes` into `to`, up to the length of the shorter one.
-fn add(to: &mut [u8], bytes: &[u8]) {
+pub(crate) fn add(to: &mut [u8], bytes: &[u8]) {
     for (to, byte) in to.iter_mut().zip(bytes) {
         *to ^= byte;
     }

@@ -11,17 +11,19 @@
 //! The loop is serial within a message. Therefore many messages run at once, one per lane. EAX and SIV use
 //! the functions here.
 
+pub(crate) mod reference;
+
 use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
+use super::chained::chain::{Data, Rule, Strand};
 use super::few::Few;
+use super::xts::tweak::double;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Options, Tag};
 use crate::part::Source;
-use crate::part::chain::{Data, Rule, Strand};
-use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, ClearRegisters, wipe};
 

@@ -1,7 +1,7 @@
 //! OCB3 (RFC 7253) over the reference ciphers, one block at a time, in the structure of the RFC's §4.
 
-use super::{BlockCipher, add, double, encrypted};
 use crate::block::{Block, Direction};
+use crate::cipher::reference::{BlockCipher, add, double, encrypted};
 
 /// Encrypts or decrypts with OCB in place and returns the tag, to be truncated to `tag_bytes` bytes.
 pub fn ocb(

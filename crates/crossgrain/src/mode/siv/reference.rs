@@ -1,8 +1,9 @@
 //! SIV (RFC 5297) over the reference ciphers.
 
-use super::aead::cmac;
-use super::{BlockCipher, add, double, modes};
 use crate::block::{Block, Direction};
+use crate::cipher::reference::{BlockCipher, add, double};
+use crate::mode::cmac::reference::cmac;
+use crate::mode::ctr::reference::ctr;
 
 /// Encrypts or decrypts with SIV in place and returns the tag. Decryption takes the received tag as its
 /// counter block, even if the tag is wrong.
@@ -14,11 +15,11 @@ pub fn siv(
     data: &mut [u8],
 ) -> Block {
     if direction == Direction::Decrypt {
-        modes::ctr(counter, cleared(given), data);
+        ctr(counter, cleared(given), data);
     }
     let tag = s2v(mac, strings, data);
     if direction == Direction::Encrypt {
-        modes::ctr(counter, cleared(tag), data);
+        ctr(counter, cleared(tag), data);
     }
     tag
 }

@@ -10,6 +10,8 @@
 //! The CMAC state after the block of t is computed once per key. The tag covers the ciphertext, so `open`
 //! checks it before it decrypts.
 
+pub(crate) mod reference;
+
 use std::fmt;
 use std::slice::{from_mut, from_ref};
 
@@ -17,7 +19,7 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, by_groups};
 use super::cmac::Cmac;
-use super::counted::apply_counters;
+use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};

@@ -12,21 +12,23 @@
 //! No associated string and one empty string therefore give different tags.
 //! `open` decrypts before it can compare the tag. If the tag is wrong it overwrites the plaintext with zeros.
 
+pub mod reference;
+
 use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags, verdict};
 use super::cmac::Cmac;
+use super::ctr::counter::Counter;
 use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use super::xts::tweak::double;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::counter::Counter;
-use crate::part::tweak::double;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

@@ -1,5 +1,7 @@
 //! Electronic codebook (SP 800-38A §6.1): each block is encrypted independently.
 
+pub(crate) mod reference;
+
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};

@@ -1,66 +1,10 @@
-//! CMAC (SP 800-38B), EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", FSE 2004) and GCM (SP
-//! 800-38D) over the reference ciphers, one block and one bit at a time.
+//! GCM (SP 800-38D) over the reference ciphers, one block and one bit at a time.
 //!
-//! Each mode works in place and returns a full tag of sixteen bytes. When decrypting, the caller must compare
+//! The mode works in place and returns a full tag of sixteen bytes. When decrypting, the caller must compare
 //! it with the received tag.
 
-use super::{BlockCipher, add, double, encrypted, modes};
 use crate::block::{Block, Direction};
-
-/// CMAC of a message (SP 800-38B §6.2).
-pub fn cmac(cipher: &dyn BlockCipher, message: &[u8]) -> Block {
-    let (k1, k2) = subkeys(cipher);
-    let whole = message.len().saturating_sub(1) / 16 * 16;
-    let mut state = [0; 16];
-    for block in message[..whole].chunks(16) {
-        add(&mut state, block);
-        cipher.encrypt(&mut state);
-    }
-    let last = &message[whole..];
-    add(&mut state, last);
-    if last.len() == 16 {
-        add(&mut state, &k1);
-    } else {
-        state[last.len()] ^= 0x80;
-        add(&mut state, &k2);
-    }
-    encrypted(cipher, state)
-}
-
-/// K1 and K2 (SP 800-38B §6.1).
-fn subkeys(cipher: &dyn BlockCipher) -> (Block, Block) {
-    let k1 = double(encrypted(cipher, [0; 16]));
-    (k1, double(k1))
-}
-
-/// OMAC with a prefix: CMAC of [t] and the message.
-fn omac(cipher: &dyn BlockCipher, t: u8, message: &[u8]) -> Block {
-    let mut prefixed = vec![0; 15];
-    prefixed.push(t);
-    prefixed.extend(message);
-    cmac(cipher, &prefixed)
-}
-
-/// Encrypts or decrypts with EAX in place and returns the tag.
-pub fn eax(
-    cipher: &dyn BlockCipher,
-    direction: Direction,
-    nonce: &[u8],
-    aad: &[u8],
-    data: &mut [u8],
-) -> Block {
-    let counter = omac(cipher, 0, nonce);
-    let mut tag = counter;
-    add(&mut tag, &omac(cipher, 1, aad));
-    if direction == Direction::Decrypt {
-        add(&mut tag, &omac(cipher, 2, data));
-    }
-    modes::ctr(cipher, counter, data);
-    if direction == Direction::Encrypt {
-        add(&mut tag, &omac(cipher, 2, data));
-    }
-    tag
-}
+use crate::cipher::reference::{BlockCipher, add, encrypted};
 
 /// Encrypts or decrypts with GCM in place and returns the tag (SP 800-38D §7.1 and 7.2).
 pub fn gcm(

@@ -16,10 +16,14 @@
 //! source `Tweaked`. Stealing is done for many sectors at a time: first the whole blocks of all, then the
 //! last blocks of all.
 
+pub mod reference;
+pub mod tweak;
+
 use std::fmt;
 
 use subtle::ConstantTimeEq;
 
+use self::tweak::{Tweaks, times_x_to};
 use super::few::Lists;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
@@ -27,7 +31,6 @@ use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::tweak::{Tweaks, times_x_to};
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

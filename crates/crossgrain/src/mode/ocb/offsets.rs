@@ -9,10 +9,10 @@
 
 use std::mem;
 
+use super::mask::{LongMasks, Masks, TABLE_BLOCKS};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::Program;
-use crate::part::mask::{LongMasks, Masks, TABLE_BLOCKS};
-use crate::part::tweak::double;
+use crate::mode::xts::tweak::double;
 use crate::word::wipe;
 
 /// Blocks that share a table of offsets. The table and their data fill half of a first-level cache.
