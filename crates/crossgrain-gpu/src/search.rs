@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crossgrain::internal::device::search::{HIT_WORDS, ROW_WORDS, Search};
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::kernel::search::Known;
 use crossgrain_search::{Derivation, Derive, Failure, Table};
 use zeroize::Zeroizing;
 

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::kernel::search::Known;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::Gpu;

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::Known as Block;
+use crossgrain::internal::kernel::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Features};
 use crossgrain_search::{

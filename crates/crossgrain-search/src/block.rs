@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 use super::Error;
-use crossgrain::internal::part::search::{Inner as Prepared, Known, SearchPart};
+use crossgrain::internal::kernel::search::{Inner as Prepared, Known, SearchPart};
 use crossgrain::internal::{exec, reference};
 use crossgrain::mode::Options;
 use crossgrain::plan::{Birth, Job, Use};

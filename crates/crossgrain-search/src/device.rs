@@ -24,7 +24,7 @@ use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
 use crossgrain::Key;
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::kernel::search::Known;
 
 /// The reason why a device failed, in one line.
 pub type Failure = Box<dyn error::Error + Send + Sync>;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::Known as Block;
+use crossgrain::internal::kernel::search::Known as Block;
 use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{

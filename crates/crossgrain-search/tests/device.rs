@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::Known as Block;
+use crossgrain::internal::kernel::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::plan::Use;
 use crossgrain::{Cipher, Direction, Key};

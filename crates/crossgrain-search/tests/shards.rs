@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use common::painted;
 use crossgrain::internal::check;
-use crossgrain::internal::part::search::{Inner as Prepared, SearchPart};
+use crossgrain::internal::kernel::search::{Inner as Prepared, SearchPart};
 use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Initial, Mode, Options, Start};
 use crossgrain::plan::Use;

@@ -81,9 +81,10 @@ mod convert;
 #[cfg(feature = "device")]
 mod device;
 mod exec;
+mod kernel;
 mod message;
 pub mod mode;
-mod part;
+
 pub mod plan;
 mod pool;
 mod repr;
@@ -159,7 +160,7 @@ pub mod internal {
         }
     }
 
-    modules! { block check cipher circuit convert exec part repr text tune variant word }
+    modules! { block check cipher circuit convert exec kernel repr text tune variant word }
     #[cfg(feature = "wisdom")]
     modules! { auxiliary }
     #[cfg(feature = "device")]

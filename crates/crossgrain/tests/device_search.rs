@@ -14,7 +14,7 @@ use crossgrain::internal::block::Family;
 use crossgrain::internal::circuit::emit::Language;
 use crossgrain::internal::device::search::{HIT_WORDS, Search, all};
 use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::kernel::search::Known;
 use crossgrain::{Cipher, Direction};
 use sought::{halves, known, planted};
 

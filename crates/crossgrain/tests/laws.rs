@@ -14,8 +14,8 @@ use crossgrain::internal::cipher::serpent::description as serpent;
 use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::circuit::{Bits, aes_sbox};
+use crossgrain::internal::kernel::{Count, Keys};
 use crossgrain::internal::mode::ctr::counter::{ByteOrder, Counter};
-use crossgrain::internal::part::{Count, Keys};
 use crossgrain::internal::repr::{Repr, lane, shifted};
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::{

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use common::{CAPS, ciphers, here, painted};
 use crossgrain::internal::block::Block;
-use crossgrain::internal::part::search::{Known, SearchPart};
+use crossgrain::internal::kernel::search::{Known, SearchPart};
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::internal::{check, exec, reference};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Use, choose};

@@ -15,7 +15,7 @@ use crossgrain::internal::cipher::serpent::description::{
 use crossgrain::internal::cipher::serpent::key::RoundKeys;
 use crossgrain::internal::cipher::serpent::schedule::{KeyWord, Schedule};
 use crossgrain::internal::cipher::serpent::steps as serpent;
-use crossgrain::internal::part::{Keys, Part, steps};
+use crossgrain::internal::kernel::{Keys, Part, steps};
 use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};

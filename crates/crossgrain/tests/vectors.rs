@@ -15,7 +15,7 @@ use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::aes::description::schedule;
 use crossgrain::internal::cipher::aes::key::RoundKeys;
 use crossgrain::internal::cipher::aes::steps::Part;
-use crossgrain::internal::part::Keys;
+use crossgrain::internal::kernel::Keys;
 use crossgrain::internal::reference;
 use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Variant, table};

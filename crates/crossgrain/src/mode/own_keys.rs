@@ -12,9 +12,9 @@ use super::chained::chain::{Data, Link, Rule, Strand};
 use super::cmac::{last_keys_of, split_last, with_last};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::exec::{self, Threads};
+use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::{Options, Tag};
-use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Birth, Job};
 use crate::word::{ClearRegisters, wipe};
 

@@ -7,8 +7,8 @@
 use super::compose::Cost;
 use super::{Birth, Job, Limits, Plan, Stage, is_usable};
 use crate::block::Error;
-use crate::part::search::Step;
-use crate::part::{Part, cut};
+use crate::kernel::search::Step;
+use crate::kernel::{Part, cut};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
 

@@ -10,14 +10,14 @@
 //! * A whole cipher leads from the source to the sink.
 //!
 //! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
-//! `part::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
+//! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
 //! may be right.
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
 use super::{Birth, Job, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Direction, Error};
-use crate::part::{Part, search, steps};
+use crate::kernel::{Part, search, steps};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
 

@@ -32,14 +32,14 @@ pub use {
     trial::{Searching, Trial},
 };
 
-pub use crate::part::search::Use;
+pub use crate::kernel::search::Use;
 pub use crate::variant::Leaks;
 
 use std::fmt;
 
 use self::compose::Cost;
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
-use crate::part::search::Step;
+use crate::kernel::search::Step;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::{Features, wipe_deep_stack};
 

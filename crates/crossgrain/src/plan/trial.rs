@@ -15,9 +15,9 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
+use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
+use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
 use crate::mode::ctr::counter::Counter;
-use crate::part::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
-use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant, table};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 

@@ -14,8 +14,8 @@
 //! therefore kept in a tile of masks. The final `Store` XORs them into the output.
 
 use crate::block::{BLOCK_BYTES, Block};
+use crate::kernel::Source;
 use crate::mode::xts::tweak::Whiten;
-use crate::part::Source;
 use crate::word::{Buffers, Tile};
 
 /// The XORs around the cipher for one thread.

@@ -18,12 +18,12 @@ use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::kernel::{Keys, Source};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::mode::ocb::mask::LongMasks;
-use crate::part::{Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::word::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
 

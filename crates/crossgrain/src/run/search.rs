@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::block::{Cipher, Direction, Error};
-use crate::part::search::{Batch, Inner, KeyStep, Known, SearchPart, Use};
+use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Use};
 use crate::plan::Plan;
 use crate::variant::Action;
 use crate::word::Features;

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::BLOCK_BYTES;
-use crate::part::Source;
+use crate::kernel::Source;
 use crate::pool;
 use crate::word::{Buffers, wipe_deep_stack};
 

@@ -9,8 +9,8 @@ use super::bound::{Entry, Step, Tiled};
 use super::frame::Frame;
 use crate::block::BLOCK_BYTES;
 use crate::convert::{Load, Store};
+use crate::kernel::{Counting, Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand, by_blocks};
-use crate::part::{Counting, Source, WholePart};
 use crate::word::{Buffers, TILE_BYTES, Tile};
 
 /// Blocks in a tile.

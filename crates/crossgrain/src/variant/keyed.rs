@@ -7,7 +7,7 @@ use crate::block::{Cipher, Direction, Family};
 use crate::cipher::aes;
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
-use crate::part::own_keys::Keyed;
+use crate::kernel::own_keys::Keyed;
 use crate::repr::Repr;
 use crate::word::{Features, for_each_register};
 

@@ -16,8 +16,8 @@ use std::str::FromStr;
 
 use crate::block::{Cipher, Direction, Error, Family};
 use crate::convert::{Load, Store};
-use crate::part::search::{KeyStep, Known, SearchPart, Step, Use};
-use crate::part::{Count, Keys, Part, TilePart, WholePart};
+use crate::kernel::search::{KeyStep, Known, SearchPart, Step, Use};
+use crate::kernel::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
 

@@ -16,10 +16,10 @@ use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
-use crate::mode::ctr::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
-use crate::part::Part;
+use crate::kernel::Part;
 #[cfg(feature = "search")]
-use crate::part::search::Use;
+use crate::kernel::search::Use;
+use crate::mode::ctr::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 use crate::repr::Repr;
 use crate::word::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 

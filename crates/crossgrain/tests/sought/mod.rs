@@ -1,7 +1,7 @@
 //! Keys for searches to find, and the known block that the reference computes for each.
 
 use crossgrain::Block;
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::kernel::search::Known;
 use crossgrain::internal::reference;
 use crossgrain::{Cipher, Direction, Key};
 

@@ -24,7 +24,7 @@ use super::steps::Part;
 use crate::block::Direction;
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Load, Network};
-use crate::part::TilePart;
+use crate::kernel::TilePart;
 use crate::repr::{shifted, shifted_among};
 use crate::word::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unrolled};
 

@@ -25,7 +25,7 @@ use crate::cipher::sliced::{Forms, Lanes};
 use crate::cipher::ways::Way;
 use crate::cipher::{Bytes as _, Description as _};
 use crate::convert::{BlocksToGroups, ByteGroup, Load};
-use crate::part::TilePart;
+use crate::kernel::TilePart;
 use crate::repr::shifted;
 use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 

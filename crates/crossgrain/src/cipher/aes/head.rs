@@ -29,8 +29,8 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::scalar;
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Network, Store};
+use crate::kernel::{Count, Counting};
 use crate::mode::ctr::counter::{ByteOrder, Counter, CounterToBits};
-use crate::part::{Count, Counting};
 use crate::repr::shifted;
 use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, Wiped, each};
 

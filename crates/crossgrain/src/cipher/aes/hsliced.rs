@@ -17,7 +17,7 @@ use super::linear_circuit::double;
 use super::steps::Part;
 use crate::block::{Block, Direction};
 use crate::circuit::{Bits, aes_sbox};
-use crate::part::TilePart;
+use crate::kernel::TilePart;
 use crate::word::{ByteLanes, Isa, Kernel, Tile, each};
 
 /// The bits of a round key. Byte p of entry j is 0xff if bit j of the key's byte p is set, and 0x00

@@ -16,6 +16,7 @@ use super::key::{RoundKeys, Wide, WideKeys};
 use super::masked::Masked;
 use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::Counter;
@@ -23,7 +24,6 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::mode::ocb::mask::LongMasks;
 use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.

@@ -6,8 +6,8 @@
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;
 use crate::block::{BLOCK_BYTES, Block};
+use crate::kernel::sum::added;
 use crate::mode::ocb::mask::{LongMasks, TABLE_BLOCKS};
-use crate::part::sum::added;
 use crate::word::{AesLanes, Buffers, Kernel, each};
 
 /// OCB over whole blocks. The number of the first block is one more than a multiple of [`TABLE_BLOCKS`].

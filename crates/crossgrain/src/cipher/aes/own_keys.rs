@@ -17,10 +17,10 @@ use super::instructions::{Cipher, IN_FLIGHT, counters_from};
 use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
+use crate::kernel::WholePart as _;
+use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::part::WholePart as _;
-use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 
 /// Records of at least this length are run with the same round keys in all lanes of a register

@@ -9,7 +9,7 @@ use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::ways::Way;
-use crate::part::{Keys, Part};
+use crate::kernel::{Keys, Part};
 use crate::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};

@@ -2,7 +2,7 @@
 
 use super::key::RoundKeys;
 use crate::block::{Cipher, Direction, Family};
-use crate::part::{self, Keys, Parts};
+use crate::kernel::{self, Keys, Parts};
 
 /// A step of AES, or a run of steps that one variant computes.
 ///
@@ -42,26 +42,26 @@ impl Part {
     }
 
     /// The part as the planner names it.
-    pub const fn planned(self) -> part::Part {
+    pub const fn planned(self) -> kernel::Part {
         let names = match self {
             Self::AddRoundKey => ["add-round-key"; 2],
             Self::SubBytes => ["sub-bytes", "inv-sub-bytes"],
             Self::ShiftRows => ["shift-rows", "inv-shift-rows"],
             Self::MixColumns => ["mix-columns", "inv-mix-columns"],
             Self::Round => ["aes-round", "inv-aes-round"],
-            Self::Cipher => return part::Part::whole(Family::Aes),
+            Self::Cipher => return kernel::Part::whole(Family::Aes),
         };
-        part::Part { family: Family::Aes, names }
+        kernel::Part { family: Family::Aes, names }
     }
 
     /// The AES part with this planner name.
-    pub fn of(part: part::Part) -> Option<Self> {
+    pub fn of(part: kernel::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
 /// The steps of a middle round in the order of encryption.
-const ROUND: [part::Part; 4] = [
+const ROUND: [kernel::Part; 4] = [
     Part::SubBytes.planned(),
     Part::ShiftRows.planned(),
     Part::MixColumns.planned(),
@@ -75,7 +75,7 @@ pub(crate) static PARTS: Parts = Parts {
     expand: |key, features| Keys::new(RoundKeys::expand(key, features)),
 };
 
-fn steps(cipher: Cipher) -> Vec<(part::Part, usize)> {
+fn steps(cipher: Cipher) -> Vec<(kernel::Part, usize)> {
     let mut steps = vec![(Part::AddRoundKey.planned(), 0)];
     steps.extend((1..=cipher.rounds()).flat_map(|round| ROUND.map(|step| (step, round))));
     // The last round has no MixColumns.

@@ -20,7 +20,7 @@ use super::steps::Part;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::cipher::Description as _;
 use crate::cipher::aes::scalar;
-use crate::part::{Source, TilePart, WholePart};
+use crate::kernel::{Source, TilePart, WholePart};
 use crate::word::{Buffers, Tile};
 
 fn to_bits(byte: u8) -> [u32; 8] {

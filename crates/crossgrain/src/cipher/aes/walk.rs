@@ -25,11 +25,11 @@ use super::instructions::{
 };
 use super::key::{RoundKeys, Wide, WideKeys};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 
 /// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.

@@ -15,7 +15,7 @@ use super::kernels::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOn
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::part::{Keys, Part};
+use crate::kernel::{Keys, Part};
 use crate::repr::Repr;
 use crate::variant::table::{bitsliced, by, part};
 use crate::variant::{BindTile, Variant};

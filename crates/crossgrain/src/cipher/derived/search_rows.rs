@@ -6,7 +6,7 @@ use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
 use crate::cipher::ways::{self, Way};
 use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::part::search::{Step, Use};
+use crate::kernel::search::{Step, Use};
 use crate::repr::Repr;
 use crate::variant::table::{back, bitsliced, by_table, kernel, of};
 use crate::variant::{Action, BindSearch, BindStep, Variant};

@@ -19,7 +19,7 @@ use super::linear_circuit::Places;
 use super::sbox_circuit;
 use super::steps::Part;
 use crate::block::Direction;
-use crate::part::TilePart;
+use crate::kernel::TilePart;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
 /// A bit-sliced round key: bit j of word i as a pattern of 64 equal bits at index `32·i + j`.

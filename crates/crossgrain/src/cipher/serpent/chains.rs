@@ -5,8 +5,8 @@
 use super::vsliced::{OnBundles, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
+use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::mode::chained::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::word::{Isa, Lane32, each};
 
 /// Advances every chain by `blocks` blocks.

@@ -18,10 +18,10 @@ use super::vsliced::{Cipher, Key as LaneKey, OnBundles, State, decrypt, encrypt}
 use super::whole::OnWords;
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::cipher::serpent::schedule::Schedule;
+use crate::kernel::lanes::Lanes;
+use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::part::lanes::Lanes;
-use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::repr::word_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
 

@@ -7,7 +7,7 @@ use super::steps::Part as Step;
 use super::whole::Whole;
 use super::{bitsliced as serpent_bitsliced, vsliced};
 use crate::block::{Direction, Family};
-use crate::part::{Keys, Part};
+use crate::kernel::{Keys, Part};
 use crate::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};

@@ -15,7 +15,7 @@ use super::sbox_circuit;
 use super::vsliced::State;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
-use crate::part::search::{Known, Lanes, START_BLOCKS, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use};
 use crate::repr::block_of_lane;
 use crate::word::{Isa, Kernel, Lane32, Portable, each};
 

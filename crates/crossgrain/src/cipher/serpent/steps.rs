@@ -3,7 +3,7 @@
 use super::description::ROUNDS;
 use super::key::RoundKeys;
 use crate::block::{Cipher, Family};
-use crate::part::{self, Keys, Parts};
+use crate::kernel::{self, Keys, Parts};
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///
@@ -30,25 +30,25 @@ impl Part {
         [Self::KeyMixing, Self::SBoxes, Self::LinearTransform, Self::Round, Self::Cipher];
 
     /// The part as the planner names it.
-    pub const fn planned(self) -> part::Part {
+    pub const fn planned(self) -> kernel::Part {
         let names = match self {
             Self::KeyMixing => ["key-mixing"; 2],
             Self::SBoxes => ["s-boxes", "inv-s-boxes"],
             Self::LinearTransform => ["linear-transform", "inv-linear-transform"],
             Self::Round => ["serpent-round", "inv-serpent-round"],
-            Self::Cipher => return part::Part::whole(Family::Serpent),
+            Self::Cipher => return kernel::Part::whole(Family::Serpent),
         };
-        part::Part { family: Family::Serpent, names }
+        kernel::Part { family: Family::Serpent, names }
     }
 
     /// The Serpent part with this planner name.
-    pub fn of(part: part::Part) -> Option<Self> {
+    pub fn of(part: kernel::Part) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
 /// The steps of a round other than the last, in the order of encryption.
-const ROUND: [part::Part; 3] =
+const ROUND: [kernel::Part; 3] =
     [Part::KeyMixing.planned(), Part::SBoxes.planned(), Part::LinearTransform.planned()];
 
 /// The planner's entry for Serpent.
@@ -58,7 +58,7 @@ pub(crate) static PARTS: Parts = Parts {
     expand: |key, _| Keys::new(RoundKeys::expand(key)),
 };
 
-fn steps(_: Cipher) -> Vec<(part::Part, usize)> {
+fn steps(_: Cipher) -> Vec<(kernel::Part, usize)> {
     let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| ROUND.map(|step| (step, round))).collect();
     // The last round has a key instead of the transformation.
     if let Some(last) = steps.last_mut() {

@@ -14,7 +14,7 @@ use super::key::RoundKeys;
 use super::sbox_circuit::{self, forward_but_constant, inverse_but_constant};
 use super::steps::Part;
 use crate::block::Direction;
-use crate::part::TilePart;
+use crate::kernel::TilePart;
 use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
 /// Bundles that are processed side by side: as many as the registers hold. In a single bundle, each gate

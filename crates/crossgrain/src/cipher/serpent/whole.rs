@@ -15,11 +15,11 @@ use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, OnBundles as _, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::kernel::{Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::{Counter, CounterToWords, before_wrap};
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::TweakWords;
-use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 
 /// The cipher in one direction, for every mode.

@@ -11,7 +11,7 @@ use crate::circuit::Bits;
 use crate::circuit::emit::Language;
 use crate::device::bits::column_words;
 use crate::device::text::{PARTS, Text};
-use crate::part::search::START_BLOCKS;
+use crate::kernel::search::START_BLOCKS;
 use crate::word::Portable;
 
 /// The bit-sliced start of at most 32 keys, one word per bit. Only the first `columns` columns are kept.

@@ -9,7 +9,7 @@
 //!   lanes), as long as there is room.
 //!
 //! A thread takes one outer key and one bundle, which is 32 keys, bit-sliced, or a single key of Serpent. The
-//! start of a key is as in `part::search`. For AES encryption round 1 has been done, and for Serpent
+//! start of a key is as in `kernel::search`. For AES encryption round 1 has been done, and for Serpent
 //! decryption the schedule has been run to its end. For described ciphers the start is the key.
 //!
 //! Invariants: a hit may be a wrong key. No right key is missed if `goal` has room for all hits, and if outer
@@ -28,7 +28,7 @@ use super::Listing;
 use super::text::{Goal, Text};
 use crate::block::{Block, Cipher, Direction};
 use crate::circuit::emit::Language;
-use crate::part::search::{Known, START_BLOCKS};
+use crate::kernel::search::{Known, START_BLOCKS};
 use crate::pool;
 
 /// The number of words in an outer key's row.

@@ -25,9 +25,9 @@ use super::few::{Few, Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::part::Source;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, wipe};
 

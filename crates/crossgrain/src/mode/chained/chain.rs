@@ -17,7 +17,7 @@
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::part::sum::sum;
+use crate::kernel::sum::sum;
 use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
 /// A chain with output.

@@ -22,8 +22,8 @@ use super::few::Few;
 use super::xts::tweak::double;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
+use crate::kernel::Source;
 use crate::mode::{Options, Tag};
-use crate::part::Source;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, ClearRegisters, wipe};
 

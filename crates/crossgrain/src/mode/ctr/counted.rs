@@ -7,9 +7,9 @@
 use super::counter::Counter;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::{Program, Threads};
+use crate::kernel::Source;
 use crate::message::AeadMessage;
 use crate::mode::few::{Lists, take_front};
-use crate::part::Source;
 use crate::word::Buffers;
 
 /// Longer messages are encrypted one by one.

@@ -16,7 +16,7 @@
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::part::{Count, Counting};
+use crate::kernel::{Count, Counting};
 use crate::repr::{lane, word_lane};
 use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each, eight};
 

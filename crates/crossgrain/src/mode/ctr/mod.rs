@@ -14,8 +14,8 @@ use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, 
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::kernel::Source;
 use crate::mode::Options;
-use crate::part::Source;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

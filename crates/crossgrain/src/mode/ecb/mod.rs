@@ -6,8 +6,8 @@ use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, 
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::Program;
+use crate::kernel::Source;
 use crate::mode::Options;
-use crate::part::Source;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters};
 

@@ -6,7 +6,7 @@ use crate::block::Block;
 /// Parameters for sealing or opening GCM messages.
 #[derive(Clone, Copy, Debug)]
 pub struct GcmWay<'a> {
-    /// The GHASH that [`WholePart::prepare_gcm`](crate::part::WholePart::prepare_gcm) returned.
+    /// The GHASH that [`WholePart::prepare_gcm`](crate::kernel::WholePart::prepare_gcm) returned.
     pub ghash: &'a Ghash,
     /// Whether to open. Otherwise messages are sealed.
     pub opens: bool,
@@ -26,6 +26,6 @@ impl GcmWay<'_> {
     /// The nonce length in bytes for which no GHASH is needed to form J₀.
     pub const NONCE_BYTES: usize = 12;
 
-    /// The longest message in bytes that [`WholePart::gcm_short`](crate::part::WholePart::gcm_short) takes: the size of the widest register.
+    /// The longest message in bytes that [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short) takes: the size of the widest register.
     pub const SHORT_BYTES_MAX: usize = 64;
 }

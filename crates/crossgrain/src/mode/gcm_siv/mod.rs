@@ -23,9 +23,9 @@ use super::gcm::ghash::Ghash;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
+use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::part::Source;
 use crate::plan::{Limits, Plan};
 use crate::word::{Buffers, Features, WipedBytes, wipe};
 

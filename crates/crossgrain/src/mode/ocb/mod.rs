@@ -36,10 +36,10 @@ use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::kernel::Source;
+use crate::kernel::sum::{sum, total};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::part::Source;
-use crate::part::sum::{sum, total};
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
 

@@ -26,9 +26,9 @@ use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, 
 use super::xts::tweak::double;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::part::Source;
 use crate::plan::Plan;
 use crate::word::{Buffers, ClearRegisters, wipe};
 

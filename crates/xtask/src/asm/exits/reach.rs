@@ -29,13 +29,16 @@ const HAVE_NO_KEY: [&str; 4] = [
 ];
 
 /// The modules that call kernels through pointers.
-const CALL_KERNELS: [&str; 6] = [
+const CALL_KERNELS: [&str; 9] = [
+    "crossgrain::cipher::aes::",
+    "crossgrain::cipher::derived::",
+    "crossgrain::cipher::rijndael::",
+    "crossgrain::cipher::serpent::",
     "crossgrain::exec::",
+    "crossgrain::kernel::",
     "crossgrain::mode::",
-    "crossgrain::part::",
     "crossgrain::pool::",
     "crossgrain::stream::",
-    "crossgrain::wide::",
 ];
 
 /// The effect of a call on the registers that a kernel left.

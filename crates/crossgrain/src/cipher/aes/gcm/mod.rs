@@ -72,7 +72,7 @@ impl<'a, W: AesLanes> With<'a, W> {
 }
 
 /// Seals or opens a message, and returns whether its tag is correct:
-/// [`WholePart::gcm`](crate::part::WholePart::gcm).
+/// [`WholePart::gcm`](crate::kernel::WholePart::gcm).
 #[inline(always)]
 pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;

@@ -12,7 +12,7 @@ use crate::word::{AesLanes, Kernel, each, unrolled};
 /// Short messages that run together.
 const TOGETHER: usize = 4;
 
-/// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
+/// The kernel of short messages: [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short).
 pub(in crate::cipher::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
     pub(in crate::cipher::aes) With<'a, W>,
     pub(in crate::cipher::aes) &'b mut [AeadMessage<'c>],

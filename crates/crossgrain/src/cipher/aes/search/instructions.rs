@@ -13,7 +13,7 @@ use std::fmt;
 use super::{begins, column, start};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::lane_schedule::{LaneSchedule, WORDS_MAX, group, round_key};
-use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 
 /// A kernel for keys of `NK` words.

@@ -11,7 +11,7 @@ use crate::cipher::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::cipher::aes::linear_circuit;
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Load, Network};
-use crate::part::search::transposed;
+use crate::kernel::search::transposed;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Register, Tile, Word, each, eight};
 

@@ -11,7 +11,7 @@
 //! Source: FIPS 197 §5.1 to §5.3.
 //! Invariant: with a table that is used often, a lane begins after round 1. All S-boxes up to there have
 //! single key bytes as inputs, and everything else is linear. A start is therefore affine in the key, as
-//! `part::search` requires.
+//! `kernel::search` requires.
 
 pub mod instructions;
 mod lanes;
@@ -24,7 +24,7 @@ pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::scalar::{mix_column, sub_word};
-use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{Isa, Kernel, each, unrolled};
 
 /// A kernel for keys of `NK` words.

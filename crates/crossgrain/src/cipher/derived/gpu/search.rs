@@ -19,7 +19,7 @@ use crate::device::bits::{ROWS, structures};
 use crate::device::search::begun::{loaded, start_column};
 use crate::device::search::{GROUP_THREADS, Programs, Search};
 use crate::device::text::{Text, words};
-use crate::part::search::Known;
+use crate::kernel::search::Known;
 
 /// The programs of all described families.
 pub(crate) static PROGRAMS: Programs = Programs {

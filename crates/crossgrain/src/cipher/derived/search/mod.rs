@@ -13,7 +13,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
 use crate::cipher::{Entry, KEYS_AT_ONCE};
-use crate::part::search::{Batch, KeyStep, Known};
+use crate::kernel::search::{Batch, KeyStep, Known};
 
 /// Computes the round keys of each key.
 #[derive(Clone, Copy, Debug)]

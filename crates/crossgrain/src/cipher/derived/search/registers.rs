@@ -4,7 +4,7 @@
 //! `Repr::Bytesliced`. The round keys of a bundle are computed first, and stay in the first-level cache for
 //! the rounds.
 //!
-//! Invariant: all known bits are compared. A start is the key itself, so the sums of `part::search` are
+//! Invariant: all known bits are compared. A start is the key itself, so the sums of `kernel::search` are
 //! correct for both uses of a table.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::block::{Block, Cipher};
 use crate::cipher::Scheduled;
 use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
 use crate::cipher::ways::Way;
-use crate::part::search::{Known, Lanes, START_BLOCKS, Use, transposed};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use, transposed};
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Kernel, each, eight};
 

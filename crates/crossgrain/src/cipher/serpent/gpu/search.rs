@@ -11,7 +11,7 @@ use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::search::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::device::text::{PARTS, key_word, words};
-use crate::part::search::Use;
+use crate::kernel::search::Use;
 use crate::word::each;
 
 /// Serpent's programs.

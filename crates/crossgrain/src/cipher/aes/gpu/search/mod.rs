@@ -23,7 +23,7 @@ use crate::device::bits::structures;
 use crate::device::search::begun::{loaded, start_column};
 use crate::device::search::{Programs, Search};
 use crate::device::text::{PARTS, Text, key_words};
-use crate::part::search::{Known, START_BLOCKS, Use};
+use crate::kernel::search::{Known, START_BLOCKS, Use};
 
 /// AES's programs.
 pub(crate) static PROGRAMS: Programs = Programs {

@@ -1,5 +1,4 @@
-//! Kernels: the steps of each cipher in each representation, and the traits through which the rest of the
-//! engine runs them.
+//! The traits through which the rest of the engine runs kernels.
 //!
 //! A part is a step of a cipher, a run of steps, or the whole cipher. Two kinds of kernel compute parts:
 //!
@@ -8,9 +7,13 @@
 //!   kernels of single modes (GCM, OCB, chains).
 //!
 //! A [`Source`] says how a mode forms the cipher's input and combines the result with the data. A [`Count`]
-//! writes counter blocks into a tile. Each family of ciphers has a folder, which gives its part names, their
-//! order and its key schedule in a `Parts`. The generic sources (counter, tweak, mask), GHASH and the chain
-//! scheduler lie next to these folders.
+//! writes counter blocks into a tile. The folder of each cipher (`cipher`) has its kernels, and gives its part
+//! names, their order and its key schedule in a `Parts`. Counters, tweaks, masks, GHASH and chains are in the
+//! folders of their modes (`mode`).
+//!
+//! * `lanes` schedules chains of many messages; `own_keys` has the trait of kernels with a key per lane
+//! * `search` has the traits of kernels that try keys
+//! * `sum` XORs blocks
 
 pub(crate) mod lanes;
 #[cfg(feature = "own-keys")]
