@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crossgrain::Cipher;
-use crossgrain::internal::word::cpu_model;
+use crossgrain::internal::arch::cpu_model;
 use crossgrain::plan::Known;
 use crossgrain::wisdom::{Signature, Wisdom};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crossgrain::Features;
-use crossgrain::internal::repr::Repr;
+use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::variant::{Leaks, table};
 use crossgrain::wide;
 use serde_json::json;

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use crossgrain::internal::kernel::search::{Inner as Prepared, Known, SearchPart};
-use crossgrain::internal::{exec, reference};
+use crossgrain::internal::{reference, run};
 use crossgrain::mode::Options;
 use crossgrain::plan::{Birth, Job, Use};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
@@ -122,7 +122,7 @@ impl Kernel {
         let features = options.limits()?.features;
         let plan = options.for_job(job, other).plans_of(job)?.swap_remove(0);
         let name = plan.to_string();
-        let bind = move |known: &Known| exec::search(&plan, features, job.cipher, known);
+        let bind = move |known: &Known| run::search(&plan, features, job.cipher, known);
         Ok(Self { name, bind: Arc::new(bind) })
     }
 }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::arch::ClearRegisters;
 use crate::text::{quoted, reason as reason_of};
-use crate::word::ClearRegisters;
 
 /// The size of a block, in bytes.
 pub const BLOCK_BYTES: usize = 16;

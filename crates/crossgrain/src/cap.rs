@@ -6,8 +6,8 @@
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use crate::arch::{CAP_VARIABLE, Features};
 use crate::block::Error;
-use crate::word::{CAP_VARIABLE, Features};
 
 impl Features {
     /// The features of this CPU that the environment variable `CROSSGRAIN_ISA` allows. A process reads it

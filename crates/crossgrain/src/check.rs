@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::arch::Features;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::cipher::reference;
-use crate::exec::search;
 use crate::kernel::search::{Known, Use};
+use crate::layout::repr::Repr;
 use crate::mode::ccm::reference::ccm;
 use crate::mode::chained::reference::{cbc, cfb, ofb};
 use crate::mode::ctr::reference::ctr;
@@ -18,9 +19,8 @@ use crate::mode::siv::reference::siv;
 use crate::mode::xts::reference::xts;
 use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::plan::{Birth, Job};
-use crate::repr::Repr;
+use crate::run::search;
 use crate::variant::{Action, Policy, Variant, table};
-use crate::word::Features;
 
 /// The number of known bits in a search job here. Less than a whole block, so that the search has one
 /// direction.

@@ -71,23 +71,24 @@ mod pages {
 #[macro_use] // the registry of ciphers, by which `block` names them
 mod cipher;
 
+#[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
+mod arch;
 #[cfg(feature = "wisdom")]
 mod auxiliary;
 mod block;
 mod cap;
 mod check;
 mod circuit;
-mod convert;
 #[cfg(feature = "device")]
 mod device;
-mod exec;
 mod kernel;
+mod layout;
 mod message;
 pub mod mode;
 
 pub mod plan;
 mod pool;
-mod repr;
+mod run;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod stream;
@@ -96,22 +97,20 @@ mod tune;
 mod variant;
 #[cfg(feature = "wisdom")]
 pub mod wisdom;
-#[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
-mod word;
 
+pub use arch::{Buffers, Features};
 pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 #[cfg(feature = "wide")]
 pub use cipher::rijndael::stream as wide;
 pub use variant::Policy;
-pub use word::{Buffers, Features};
 
 /// What the crates, tests and examples of this workspace share with this one: no part of its interface, and it may change at any
 /// time.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::arch::{wipe, wipe_deep_stack, wipe_stack};
     pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
-    pub use crate::word::{wipe, wipe_deep_stack, wipe_stack};
 
     macro_rules! modules {
         ($($name:ident)*) => {
@@ -160,7 +159,7 @@ pub mod internal {
         }
     }
 
-    modules! { block check cipher circuit convert exec kernel repr text tune variant word }
+    modules! { arch block check cipher circuit kernel layout run text tune variant }
     #[cfg(feature = "wisdom")]
     modules! { auxiliary }
     #[cfg(feature = "device")]

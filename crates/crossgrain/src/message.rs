@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use subtle::{Choice, ConstantTimeEq};
 
+use crate::arch::{Buffers, ones_then_zeros};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::word::{Buffers, ones_then_zeros};
 
 impl<'a> Buffers<'a> {
     /// Two buffers of the same length.

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crossgrain::internal::arch::Lanes as _;
 use crossgrain::internal::cipher::sbox::AES;
 use crossgrain::internal::cipher::serpent::description as serpent;
 use crossgrain::internal::circuit::affine::multiply;
@@ -18,7 +19,6 @@ use crossgrain::internal::circuit::named;
 use crossgrain::internal::circuit::netlist::{Format, netlist};
 use crossgrain::internal::circuit::trace::{Width, trace};
 use crossgrain::internal::device::rounds;
-use crossgrain::internal::word::Lanes as _;
 
 /// Random inputs per circuit.
 const INPUTS: usize = 1000;

@@ -5,6 +5,9 @@
 mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
+use crossgrain::internal::arch::{
+    AesWord128, AesWord256, AesWord512, GfniWord512, Isa, Kernel, Register, Tile, Word128, Word256, Word512,
+};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::Description;
 use crossgrain::internal::cipher::aes::description::{Aes, schedule};
@@ -15,12 +18,9 @@ use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::circuit::{Bits, aes_sbox};
 use crossgrain::internal::kernel::{Count, Keys};
+use crossgrain::internal::layout::repr::{Repr, lane, shifted};
 use crossgrain::internal::mode::ctr::counter::{ByteOrder, Counter};
-use crossgrain::internal::repr::{Repr, lane, shifted};
 use crossgrain::internal::variant::{Action, Variant, table};
-use crossgrain::internal::word::{
-    AesWord128, AesWord256, AesWord512, GfniWord512, Isa, Kernel, Register, Tile, Word128, Word256, Word512,
-};
 use crossgrain::plan::Birth;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Features};
 use proptest::prelude::any;

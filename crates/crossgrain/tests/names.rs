@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use common::{CAPS, capped, ciphers, key, painted, skip};
+use crossgrain::internal::arch::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::check::jobs;
 use crossgrain::internal::cipher::aes::key::RoundKeys;
@@ -15,9 +16,8 @@ use crossgrain::internal::cipher::aes::steps as aes;
 use crossgrain::internal::cipher::aes::{bitsliced, instructions, table as tables, walk};
 use crossgrain::internal::kernel::search::{Known, Step};
 use crossgrain::internal::kernel::{Keys, Part, steps};
-use crossgrain::internal::repr::Repr;
+use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
-use crossgrain::internal::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, Use};
 use crossgrain::{Cipher, Direction, Error, Features};
@@ -509,13 +509,13 @@ fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
         }
     }
     law::<Portable>();
-    law::<crossgrain::internal::word::Sse2>();
-    law::<crossgrain::internal::word::Avx2>();
-    law::<crossgrain::internal::word::Avx512>();
-    law::<crossgrain::internal::word::Gfni512>();
+    law::<crossgrain::internal::arch::Sse2>();
+    law::<crossgrain::internal::arch::Avx2>();
+    law::<crossgrain::internal::arch::Avx512>();
+    law::<crossgrain::internal::arch::Gfni512>();
     law::<AesNi>();
-    law::<crossgrain::internal::word::Vaes256>();
-    law::<crossgrain::internal::word::Vaes512>();
+    law::<crossgrain::internal::arch::Vaes256>();
+    law::<crossgrain::internal::arch::Vaes512>();
 }
 
 /// The environment belongs to the process. Each cap is therefore tried in a child process, which runs this

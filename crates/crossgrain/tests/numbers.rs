@@ -8,11 +8,11 @@
 use std::ops::{BitXor, Not};
 
 use crossgrain::Features;
-use crossgrain::internal::circuit::trace::{Width, trace};
-use crossgrain::internal::word::{
+use crossgrain::internal::arch::{
     Arithmetic, Avx2, Avx512, Isa, Kernel, Lane32, Lanes, Portable, Sse2, U64, Word128, Word256, Word512,
     computed_by_integers, multiply_high_by_halves,
 };
+use crossgrain::internal::circuit::trace::{Width, trace};
 
 const ALL: [Arithmetic; 6] = [
     Arithmetic::Add,

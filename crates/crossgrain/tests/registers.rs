@@ -1,4 +1,4 @@
-//! The contracts of registers. Each method of the traits in `word` does what its documentation says, on every
+//! The contracts of registers. Each method of the traits in `arch` does what its documentation says, on every
 //! register type of this machine, for all inputs that the contract covers.
 //!
 //! Each law computes the same result from arrays of bytes. It skips inputs for which the contract allows
@@ -9,12 +9,12 @@ mod common;
 
 use common::{painted, skip};
 use crossgrain::for_each_register;
+use crossgrain::internal::arch::{
+    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
+};
 use crossgrain::internal::cipher::Description as _;
 use crossgrain::internal::cipher::aes::description::Aes;
 use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::word::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
-};
 use crossgrain::{Block, Features};
 
 /// Runs a law on every register of a kind.
@@ -186,7 +186,7 @@ fn shifts<W: Register>(isa: W::Isa) {
 /// `Shift::exchange` moves each bit as documented.
 fn exchanges<W: Register, const BIT: u32>(isa: W::Isa) {
     let (a, b) = (bytes_for::<W>(23), bytes_for::<W>(24));
-    let clear = crossgrain::internal::word::clear_positions(BIT);
+    let clear = crossgrain::internal::arch::clear_positions(BIT);
     let (first, second) = loaded::<W>(isa, &a).exchange::<BIT>(loaded(isa, &b), W::splat(isa, clear));
     let groups = |bytes: &[u8]| -> Vec<u64> {
         bytes.as_chunks().0.iter().map(|&group| u64::from_le_bytes(group)).collect()

@@ -10,7 +10,7 @@ use common::{CAPS, ciphers, here, painted};
 use crossgrain::internal::block::Block;
 use crossgrain::internal::kernel::search::{Known, SearchPart};
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
-use crossgrain::internal::{check, exec, reference};
+use crossgrain::internal::{check, reference, run};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Use, choose};
 use crossgrain::{Cipher, Direction, Features, Key};
 
@@ -61,7 +61,7 @@ fn usage(job: Job) -> Use {
 }
 
 fn bound(variant: &Variant, job: Job, known: &Known) -> Box<dyn SearchPart> {
-    exec::search(&plan_with(variant, job), Features::of_cpu(), job.cipher, known).unwrap()
+    run::search(&plan_with(variant, job), Features::of_cpu(), job.cipher, known).unwrap()
 }
 
 /// Whether a key maps the block to the known bits.
@@ -200,7 +200,7 @@ fn every_job_has_a_plan_under_every_cap_that_finds_the_key_and_no_other() {
             known.output[4..].fill(0);
         }
         let mut found = Vec::new();
-        let search = exec::search(plan, features, job.cipher, &known).unwrap();
+        let search = run::search(plan, features, job.cipher, &known).unwrap();
         search.inner(&inner, usage(job)).search(&outer, &mut Vec::new(), &mut found);
         assert!(found.len() < 8, "{cap}, {job}: {plan}: {found:?}");
         // A kernel compares at least 8 of the 32 known bits, which lie in four columns. The reference checks

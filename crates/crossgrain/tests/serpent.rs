@@ -8,6 +8,7 @@ use common::{
     CAPS, bundle_blocks, capped, ciphers, counted, expected, family_key_of, forced_jobs, here, hex, key,
     loads, other, other_single, painted, run, stores,
 };
+use crossgrain::internal::arch::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::serpent::description::{
     S_BOXES, inv_transform, inverted, substitute, transform,
@@ -18,7 +19,6 @@ use crossgrain::internal::cipher::serpent::steps as serpent;
 use crossgrain::internal::kernel::{Keys, Part, steps};
 use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};
-use crossgrain::internal::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
 use crossgrain::mode::{Options, OwnKeys, Record};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

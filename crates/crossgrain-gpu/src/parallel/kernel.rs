@@ -12,10 +12,10 @@
 //! `map` and `combine` must be `#[inline(always)]`, together with everything they call, and must use no
 //! closures on words. Otherwise results stay correct, but each gate on a CPU becomes a function call.
 
-use crossgrain::internal::convert::transpose_square;
 #[cfg(doc)]
-use crossgrain::internal::word::Word;
-use crossgrain::internal::word::{Lanes, Shift};
+use crossgrain::internal::arch::Word;
+use crossgrain::internal::arch::{Lanes, Shift};
+use crossgrain::internal::layout::convert::transpose_square;
 
 use super::host::wiped;
 

@@ -66,7 +66,7 @@ mod table;
 mod text;
 mod vector;
 
-pub use crossgrain::internal::word::{Lanes, U64, Word};
+pub use crossgrain::internal::arch::{Lanes, U64, Word};
 
 pub use aes::AesBlocks;
 pub use algorithm::{

@@ -6,7 +6,7 @@
 //!
 //! The memory addresses and the time depend on results, indices and keys, so these must not be secret.
 
-use crossgrain::internal::word::{Portable, Register as _};
+use crossgrain::internal::arch::{Portable, Register as _};
 use rayon::prelude::*;
 
 use super::algorithm::{

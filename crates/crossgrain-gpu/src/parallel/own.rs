@@ -2,7 +2,7 @@
 
 use std::array;
 
-use crossgrain::internal::word::Lanes;
+use crossgrain::internal::arch::Lanes;
 
 use super::kernel::{Bundle, Combine, Map, Rounds};
 

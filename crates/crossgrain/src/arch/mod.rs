@@ -92,7 +92,7 @@ mod widest;
 mod wiped;
 
 /// The machine that this is compiled for. `build.rs` chooses it.
-#[cfg_attr(not(crossgrain_integers_only), path = "x86/mod.rs")]
+#[cfg_attr(not(crossgrain_integers_only), path = "x86_64/mod.rs")]
 #[cfg_attr(crossgrain_integers_only, path = "integers_only.rs")]
 mod machine;
 

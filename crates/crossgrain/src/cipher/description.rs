@@ -4,8 +4,8 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use super::sbox::{Linear, Sbox};
+use crate::arch::each;
 use crate::block::{Block, Direction, Family};
-use crate::word::each;
 
 /// A description's place in the registry.
 pub trait Listed {

@@ -13,8 +13,8 @@ use zeroize::Zeroize;
 use super::sliced::{BOXES_MAX, Forms};
 use super::ways::Way;
 use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Work};
+use crate::arch::{ByteLanes, each, eight};
 use crate::block::Direction;
-use crate::word::{ByteLanes, each, eight};
 
 /// The cipher's constants in the form of the substitution method `Y`, and the S-box constants that `Y` omits.
 /// Round keys of many keys cannot absorb the omitted constants, so this arithmetic adds them.

@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::sliced::Gates;
 use super::{OnBytes, OnWords, RoundKeys, Scheduled};
+use crate::arch::each;
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::word::each;
 
 /// Keys per call.
 pub const LANES: usize = 64;

@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, RoundKeys, Scheduled, Words};
+use crate::arch::each;
 use crate::block::{Block, Direction};
-use crate::word::each;
 
 /// Table look-ups. Not constant-time: only the reference may use them, for comparison with other variants.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@
 //! depends on the table, which is public, and never on the substituted bytes.
 
 use super::nibbles::NibbleSbox;
+use crate::arch::{Word, each};
 use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
 use crate::circuit::{Bits, aes_sbox};
-use crate::word::{Word, each};
 
 /// An S-box.
 #[derive(Clone, Copy, Debug)]

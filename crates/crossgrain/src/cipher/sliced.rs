@@ -17,7 +17,7 @@ use super::folded::Lacks;
 use super::sbox::{Linear, Sbox};
 use super::ways::Way;
 use super::{Bytes, Description, Words};
-use crate::word::{ByteLanes, Lane32, each};
+use crate::arch::{ByteLanes, Lane32, each};
 
 /// The greatest numbers of S-boxes and of linear maps in one cipher.
 pub(super) const BOXES_MAX: usize = 4;

@@ -17,8 +17,8 @@
 use super::folded::Lacks;
 use super::nibbles::NibbleSbox;
 use super::sbox::{Linear, Sbox};
+use crate::arch::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
 use crate::circuit::affine::Affine;
-use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
 
 /// A method of substitution. Kernels load its form of S-boxes and maps where they use them.
 ///

@@ -13,7 +13,7 @@
 //! Invariant: equal to the table on all 256 inputs in every lane (`tests/laws.rs`).
 
 use super::Bits;
-use crate::word::Word;
+use crate::arch::Word;
 
 /// The omitted constant: bits 0, 1, 5 and 6.
 pub const CONSTANT: u8 = 0x63;

@@ -3,7 +3,7 @@
 //! In CUDA C each rounded operation is an intrinsic, which the compiler neither reorders nor fuses. WGSL
 //! guarantees for `f32` neither the rounding nor subnormal numbers, allows compilers to fuse multiplication
 //! and addition, and has no `f64`. Functions in WGSL are therefore traced from the integer implementations in
-//! `crate::word`, and a 64-bit number is a vector of two words.
+//! `crate::arch`, and a 64-bit number is a vector of two words.
 //! Source: CUDA C++ Programming Guide, "Mathematical Functions"; WGSL (W3C), "Floating Point Evaluation".
 //! Invariant: both languages give the same bits, except in NaNs.
 
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use super::emit::{Language, Signature, function};
 use super::graph::{Graph, Operation};
 use super::trace::{Width, trace_words};
-use crate::word::{Arithmetic, Integer, U64, computed_by_integers, multiply_high_by_halves};
+use crate::arch::{Arithmetic, Integer, U64, computed_by_integers, multiply_high_by_halves};
 
 /// The expression for an operation on these names, if the languages differ.
 pub(super) fn expression(language: Language, operation: Operation, names: &[String]) -> Option<String> {

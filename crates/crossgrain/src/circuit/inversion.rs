@@ -22,7 +22,7 @@ use super::graph::Graph;
 use super::linear::{self, Program};
 use super::map::XorShift;
 use super::trace::{Sym, Width, trace};
-use crate::word::each;
+use crate::arch::each;
 
 /// For each round, the number of pairs kept and the programs tried for each of their layers.
 const ROUNDS: [(usize, usize); 4] = [(256, 8), (64, 32), (16, 128), (4, 512)];

@@ -1,4 +1,4 @@
-//! Gate circuits of the S-boxes and linear layers, written once over [`Word`](crate::word::Word).
+//! Gate circuits of the S-boxes and linear layers, written once over [`Word`](crate::arch::Word).
 //!
 //! A byte is eight words, least significant bit first; each lane of the words holds another byte. [`affine`]
 //! finds the structure of S-boxes. [`trace`] records a circuit as a [`graph`], and [`map`] covers the graph

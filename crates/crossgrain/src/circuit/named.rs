@@ -3,9 +3,9 @@
 use super::graph::Graph;
 use super::trace::{Sym, Width, trace};
 use super::{Bits, aes_sbox};
+use crate::arch::each;
 use crate::cipher::aes::linear_circuit as aes_linear;
 use crate::cipher::serpent::sbox_circuit as serpent_sbox;
-use crate::word::each;
 
 /// A circuit of the library.
 #[derive(Clone, Copy, Debug)]

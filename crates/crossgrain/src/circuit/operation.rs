@@ -2,7 +2,7 @@
 //!
 //! Some operations take two lanes as one 64-bit number.
 
-use crate::word::{Arithmetic, Lanes as _, U64};
+use crate::arch::{Arithmetic, Lanes as _, U64};
 
 /// The operation of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,7 +10,7 @@ use std::ops::{BitAnd, BitXor, Not};
 use zeroize::Zeroizing;
 
 use super::graph::{Builder, Function, Gate, Graph, Operation};
-use crate::word::{Arithmetic, Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
+use crate::arch::{Arithmetic, Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
 
 /// How three-input gates are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::text::{PARTS, Text, counter, mapped, words};
 use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Signature};
 use crate::circuit::trace::Sym;
-use crate::convert::transpose_square;
+use crate::layout::convert::transpose_square;
 
 /// The number of neighbouring threads with interleaved blocks: equal to the number of blocks per thread.
 pub(crate) const SPAN_THREADS: u32 = 32;

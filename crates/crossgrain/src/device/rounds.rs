@@ -9,12 +9,12 @@
 //!   undoes these steps.
 
 use super::Task;
+use crate::arch::each;
 use crate::cipher::aes::gpu as aes;
 use crate::cipher::serpent::{gpu as serpent, sbox_circuit as serpent_sbox};
 use crate::circuit::named::{Named, add_constant};
 use crate::circuit::trace::{Sym, trace};
 use crate::circuit::{Bits, aes_sbox};
-use crate::word::each;
 
 const AES: &str = "a round of AES: the state, and then the round key";
 const SERPENT: &str = "a round of Serpent: the state, and then the round key";

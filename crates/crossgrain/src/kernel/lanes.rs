@@ -12,9 +12,9 @@
 
 use std::ops::Range;
 
+use crate::arch::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_later};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::mode::chained::chain::{LINE_BYTES, Rule, SQUARE, Stage, Strand};
-use crate::word::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_later};
 
 /// Steps per stage: four cache lines of every message.
 ///

@@ -24,6 +24,7 @@ pub(crate) mod sum;
 use std::any::Any;
 use std::fmt;
 
+use crate::arch::{Buffers, Features, Tile, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::message::AeadMessage;
@@ -33,7 +34,6 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::mode::ocb::mask::{LongMasks, Masks};
 use crate::mode::xts::tweak::Tweaks;
-use crate::word::{Buffers, Features, Tile, Wiped, each};
 
 /// The entry of a cipher family for the planner.
 pub(crate) struct Parts {

@@ -9,11 +9,11 @@
 use std::mem;
 
 use super::Source;
+use crate::arch::{Buffers, wipe};
 use crate::block::{BLOCK_BYTES, Block, Key};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::Counter;
-use crate::word::{Buffers, wipe};
 
 /// The maximum number of keys that any kernel holds at once.
 pub const LANES_MAX: usize = 32;

@@ -16,9 +16,9 @@ use std::fmt;
 
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::arch::{ByteLanes, Isa as _, Kernel, each, wipe_room};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::convert::{ByteGroup, Group as _};
-use crate::word::{ByteLanes, Isa as _, Kernel, each, wipe_room};
+use crate::layout::convert::{ByteGroup, Group as _};
 
 /// A block before and after the cipher, with a mask of the known bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The widest available registers are used.
 //! Source: RFC 7253 §4.2, the checksum.
 
+use crate::arch::{Features, Isa, Kernel, Register, for_each_register};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Features, Isa, Kernel, Register, for_each_register};
 
 /// The sum of two blocks.
 #[inline(always)]

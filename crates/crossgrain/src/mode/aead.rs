@@ -6,11 +6,11 @@
 
 use std::slice;
 
+use crate::arch::{Buffers, ClearRegisters};
 use crate::block::Error;
-use crate::exec::Threads;
 use crate::message::{AeadMessage, Tag};
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters};
+use crate::run::Threads;
 
 /// An authenticated mode, bound to a key.
 pub trait Aead: Send + Sync {

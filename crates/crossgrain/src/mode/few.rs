@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::{array, mem};
 
+use crate::arch::wipe;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::sum;
-use crate::word::wipe;
 
 /// `N` lists of equal length. They are wiped when dropped. Do not move them while they hold secrets, because
 /// that leaves a copy.

@@ -51,14 +51,14 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::arch::{Features, wipe_stack};
 use crate::block::{Cipher, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
 pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
+use crate::run::{Program, Schedule, Threads};
 use crate::variant::{Policy, find};
-use crate::word::{Features, wipe_stack};
 
 /// Options of a mode. The default is constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.

@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 
 use super::chained::chain::{Data, Link, Rule, Strand};
 use super::cmac::{last_keys_of, split_last, with_last};
+use crate::arch::{ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
-use crate::exec::{self, Threads};
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::{Options, Tag};
 use crate::plan::{Birth, Job};
-use crate::word::{ClearRegisters, wipe};
+use crate::run::{self, Threads};
 
 /// Modes for many records that each have their own key, for example those of many users.
 ///
@@ -44,9 +44,9 @@ use crate::word::{ClearRegisters, wipe};
 #[derive(Debug)]
 pub struct OwnKeys {
     cipher: Cipher,
-    encrypt: exec::OwnKeys,
-    decrypt: exec::OwnKeys,
-    count: exec::OwnKeys,
+    encrypt: run::OwnKeys,
+    decrypt: run::OwnKeys,
+    count: run::OwnKeys,
 }
 
 impl OwnKeys {
@@ -77,7 +77,7 @@ impl OwnKeys {
             let [first, second] = others;
             let options = options.for_job(job, first).for_job(job, second);
             let plans = options.planned(job, &options.limits()?)?;
-            exec::OwnKeys::of(job, plans, limits.features, Threads::at_most(options.threads))
+            run::OwnKeys::of(job, plans, limits.features, Threads::at_most(options.threads))
         };
         Ok(Self {
             cipher,
@@ -150,7 +150,7 @@ impl OwnKeys {
         Ok(tags)
     }
 
-    const fn way(&self, direction: Direction) -> &exec::OwnKeys {
+    const fn way(&self, direction: Direction) -> &run::OwnKeys {
         match direction {
             Direction::Encrypt => &self.encrypt,
             Direction::Decrypt => &self.decrypt,
@@ -185,7 +185,7 @@ fn longest_first<T>(mut items: Vec<T>, len_bytes: impl Fn(&T) -> usize) -> Vec<T
 }
 
 /// Runs records in a mode whose blocks are independent.
-fn run(own: &exec::OwnKeys, records: &mut [Record<'_>], born: Born) {
+fn run(own: &run::OwnKeys, records: &mut [Record<'_>], born: Born) {
     let len_bytes = total_bytes(records);
     let mut records: Vec<_> = records.iter_mut().collect();
     if own.wants_alike() {

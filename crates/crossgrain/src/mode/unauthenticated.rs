@@ -6,9 +6,9 @@
 use std::fmt;
 
 use super::Chain;
+use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block, Error};
 use crate::plan::Plan;
-use crate::word::Buffers;
 
 /// The place of a piece in its message.
 #[derive(Clone, Debug, PartialEq, Eq)]

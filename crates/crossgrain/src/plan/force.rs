@@ -9,7 +9,7 @@ use super::{Birth, Job, Limits, Plan, Stage, is_usable};
 use crate::block::Error;
 use crate::kernel::search::Step;
 use crate::kernel::{Part, cut};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
 /// The plan of a job that uses all variants forced by `limits`.

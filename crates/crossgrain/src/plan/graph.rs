@@ -18,7 +18,7 @@ use super::costs::Costs;
 use super::{Birth, Job, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Direction, Error};
 use crate::kernel::{Part, search, steps};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
 /// The job size, in bytes, that the first plan is optimised for.

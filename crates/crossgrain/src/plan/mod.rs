@@ -38,10 +38,10 @@ pub use crate::variant::Leaks;
 use std::fmt;
 
 use self::compose::Cost;
+use crate::arch::{Features, wipe_deep_stack};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
 use crate::kernel::search::Step;
 use crate::variant::{Action, Policy, Variant};
-use crate::word::{Features, wipe_deep_stack};
 
 /// The source of a job's blocks or, for a key search, of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,9 +9,9 @@ mod json;
 use super::compose::Cost;
 use super::graph::JobFlow;
 use super::{Costs, Job, Limits, Plan, corrupt, force};
+use crate::arch::Features;
 use crate::block::Error;
 use crate::variant::{Policy, table};
-use crate::word::Features;
 
 /// The plans of one job, widest bundle first. Each of them computes the job.
 ///

@@ -1,6 +1,6 @@
 //! A variant prepared for timing: bound to a key, with its working memory.
 //!
-//! * A part on a tile runs as in `exec`, on a full tile in L1.
+//! * A part on a tile runs as in `run`, on a full tile in L1.
 //! * A whole cipher runs on a buffer of the requested size.
 //! * A store writes tile after tile to a buffer of that size. The sink is where a job touches its bytes, and
 //!   the access costs as much as a short conversion. Each job pays for it once, so loads are timed on one
@@ -13,13 +13,13 @@
 
 use std::fmt;
 
+use crate::arch::{Buffers, Features, TILE_BYTES, Tile};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
-use crate::convert::{Load, Store};
 use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
 use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
+use crate::layout::convert::{Load, Store};
 use crate::mode::ctr::counter::Counter;
 use crate::variant::{Action, Variant, table};
-use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
 /// A variant prepared for timing.
 pub struct Trial {

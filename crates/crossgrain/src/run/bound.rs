@@ -10,13 +10,13 @@
 use std::sync::Arc;
 
 use super::tiles::{Running, Work};
+use crate::arch::{Features, Wiped};
 use crate::block::{Direction, Error};
-use crate::convert::{Load, Store};
 use crate::kernel::{Count, Keys, TilePart, WholePart};
+use crate::layout::convert::{Load, Store};
 use crate::mode::xts::tweak;
 use crate::plan::Plan;
 use crate::variant::{Action, Variant};
-use crate::word::{Features, Wiped};
 
 /// Adds tweaks to a tile. The plans of a program share it.
 type Whiten = Arc<dyn tweak::Whiten>;

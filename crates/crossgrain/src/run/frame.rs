@@ -13,10 +13,10 @@
 //! The result of a tile overwrites the input if the job is in place. Blocks to be XORed afterwards are
 //! therefore kept in a tile of masks. The final `Store` XORs them into the output.
 
+use crate::arch::{Buffers, Tile};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::Source;
 use crate::mode::xts::tweak::Whiten;
-use crate::word::{Buffers, Tile};
 
 /// The XORs around the cipher for one thread.
 pub(super) struct Frame<'a> {

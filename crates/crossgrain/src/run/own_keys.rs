@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::program::{Program, Schedule};
 use super::threads::Threads;
+use crate::arch::{Features, Wiped, wipe, wipe_deep_stack};
 use crate::block::{Block, Error, Key};
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::plan::{Job, Plan};
 use crate::variant::{BindKeyed, keyed};
-use crate::word::{Features, Wiped, wipe, wipe_deep_stack};
 
 /// The weight of a key set-up against a byte of data, to decide whether threads are worthwhile.
 const KEY_WEIGHT_BYTES: usize = 64;

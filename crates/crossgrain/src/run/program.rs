@@ -17,6 +17,7 @@ use std::sync::Arc;
 use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
+use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::message::AeadMessage;
@@ -25,7 +26,6 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::mode::ocb::mask::LongMasks;
 use crate::plan::{Costs, Job, Limits, Plan, choose};
-use crate::word::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
 
 /// A job that is ready to run: its plans with their instructions and keys.
 pub struct Program {

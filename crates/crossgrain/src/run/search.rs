@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use crate::arch::Features;
 use crate::block::{Cipher, Direction, Error};
 use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Use};
 use crate::plan::Plan;
 use crate::variant::Action;
-use crate::word::Features;
 
 /// Keys in a batch: the number that bit-sliced rounds take at once.
 const BATCH_KEYS: usize = 64;

@@ -5,10 +5,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::arch::{Buffers, wipe_deep_stack};
 use crate::block::BLOCK_BYTES;
 use crate::kernel::Source;
 use crate::pool;
-use crate::word::{Buffers, wipe_deep_stack};
 
 /// The smallest piece. It is large enough to outweigh the cost of passing it to a thread.
 const PIECE_BYTES_MIN: usize = 64 * 1024;

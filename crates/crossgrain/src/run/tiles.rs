@@ -7,11 +7,11 @@ use std::cell::Cell;
 
 use super::bound::{Entry, Step, Tiled};
 use super::frame::Frame;
+use crate::arch::{Buffers, TILE_BYTES, Tile};
 use crate::block::BLOCK_BYTES;
-use crate::convert::{Load, Store};
 use crate::kernel::{Counting, Source, WholePart};
+use crate::layout::convert::{Load, Store};
 use crate::mode::chained::chain::{Rule, Strand, by_blocks};
-use crate::word::{Buffers, TILE_BYTES, Tile};
 
 /// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;

@@ -13,8 +13,8 @@ use cipher::{
     BlockSizeUser, ParBlocks, ParBlocksSizeUser,
 };
 
+use crate::arch::Buffers;
 use crate::mode::Ecb;
-use crate::word::Buffers;
 
 /// Blocks per batch if the plan takes any number of whole blocks (AES instructions), as a type.
 pub type BatchOfBlocks = U128;

@@ -15,9 +15,9 @@ use zeroize::ZeroizeOnDrop;
 
 use super::backend::{self, BlockArray};
 use super::{ALWAYS_PLANNED, Kind, default_options};
+use crate::arch::Buffers;
 use crate::block::{Block, Direction, Error, Key};
 use crate::mode::{Ecb, Options};
-use crate::word::Buffers;
 
 /// A block cipher with its key, for both directions.
 ///

@@ -34,9 +34,9 @@ use std::sync::LazyLock;
 use cipher::array::ArraySize;
 use cipher::consts::{U16, U24, U32};
 
+use crate::arch::Features;
 use crate::block::Cipher;
 use crate::mode::{Eax, Gcm, Options};
-use crate::word::Features;
 
 /// A cipher at the type level: it distinguishes `Aes128` from `Aes256`.
 pub trait Kind: sealed::Sealed + 'static {

@@ -13,9 +13,9 @@ use cipher::{
 use zeroize::ZeroizeOnDrop;
 
 use super::{ALWAYS_PLANNED, Kind, default_options};
+use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::mode::{Ctr, Options};
-use crate::word::Buffers;
 
 /// The length of the keystream. [`SeekNum`] counts whole blocks, and one more block would not fit into 128
 /// bits.

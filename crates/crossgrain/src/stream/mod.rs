@@ -41,10 +41,10 @@ pub use typed::{Serpent128Rng, Serpent192Rng, Serpent256Rng};
 
 use std::sync::Arc;
 
+use crate::arch::wipe;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::mode::{Ctr, Finish, Options};
 use crate::plan::Plan;
-use crate::word::wipe;
 
 /// The bytes under one key: 2¹²⁸ blocks, or a part of them that overlaps no other part.
 ///

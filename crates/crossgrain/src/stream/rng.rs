@@ -9,9 +9,9 @@
 use std::fmt;
 
 use super::Stream;
+use crate::arch::{bytes_of_mut, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::mode::Finish;
-use crate::word::{bytes_of_mut, wipe};
 
 /// Bytes in the buffer: one bundle of the widest kernels.
 pub(super) const BUFFER_BYTES: usize = 8 * 1024;

@@ -7,7 +7,7 @@ use rand_core::{TryCryptoRng, TryRng};
 
 use super::rng::{BUFFER_BLOCKS, BUFFER_BYTES};
 use super::{Stream, StreamRng};
-use crate::word::{bytes_of_mut, wipe};
+use crate::arch::{bytes_of_mut, wipe};
 
 /// Words that [`Blocks`] generates per call.
 const WORDS: usize = BUFFER_BYTES / size_of::<u64>();

@@ -1,6 +1,6 @@
 //! Measured costs, and plans made with selectable effort.
 //!
-//! Every usable variant is compared with the reference and then timed as `exec` runs it. Measurements happen
+//! Every usable variant is compared with the reference and then timed as `run` runs it. Measurements happen
 //! only on request; without them, plans use estimates. The only clock is the one that the caller passes.
 
 mod whole;
@@ -10,6 +10,7 @@ pub use whole::{Contender, Field, contend, end_to_end};
 use std::fmt;
 use std::str::FromStr;
 
+use crate::arch::Features;
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
@@ -17,7 +18,6 @@ use crate::plan::graph::JobFlow;
 use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose};
 use crate::variant::{Policy, Variant, table};
-use crate::word::Features;
 
 /// The buffer size of a whole cipher's longer trial, in bytes: large compared to the overhead of a call, and
 /// more than L1 holds.

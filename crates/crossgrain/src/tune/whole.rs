@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use super::elapsed_ns;
 use crate::block::{BLOCK_BYTES, Cipher, Error, Key};
 use crate::check;
-use crate::exec::search;
 use crate::mode::{Ctr, Ecb, Options};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, Searching};
+use crate::run::search;
 
 /// The number of turns that are counted.
 const TURNS: usize = 15;

@@ -3,13 +3,13 @@
 //! If the planner chooses such a row for one key, its kernel also serves many keys.
 
 use super::{Action, Variant};
+use crate::arch::{Features, for_each_register};
 use crate::block::{Cipher, Direction, Family};
 use crate::cipher::aes;
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
 use crate::kernel::own_keys::Keyed;
-use crate::repr::Repr;
-use crate::word::{Features, for_each_register};
+use crate::layout::repr::Repr;
 
 /// A kernel of a cipher that receives its keys later, one per lane.
 pub type BindKeyed = fn(Features, Direction, Cipher) -> Option<Box<dyn Keyed>>;

@@ -14,12 +14,12 @@ pub use table::{find, table};
 use std::fmt;
 use std::str::FromStr;
 
+use crate::arch::Features;
 use crate::block::{Cipher, Direction, Error, Family};
-use crate::convert::{Load, Store};
 use crate::kernel::search::{KeyStep, Known, SearchPart, Step, Use};
 use crate::kernel::{Count, Keys, Part, TilePart, WholePart};
-use crate::repr::Repr;
-use crate::word::Features;
+use crate::layout::convert::{Load, Store};
+use crate::layout::repr::Repr;
 
 /// The secrets that timing and caches may reveal to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,21 +7,21 @@ use std::sync::LazyLock;
 #[cfg(feature = "search")]
 use super::BindSearch;
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
+use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
 use crate::cipher::ways::{Galois, Nibbles, Permute};
 use crate::cipher::{aes, derived};
-use crate::convert::{
-    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
-    Transpose,
-};
 use crate::kernel::Part;
 #[cfg(feature = "search")]
 use crate::kernel::search::Use;
+use crate::layout::convert::{
+    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
+    Transpose,
+};
+use crate::layout::repr::Repr;
 use crate::mode::ctr::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
-use crate::repr::Repr;
-use crate::word::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     let mut rows = Vec::new();

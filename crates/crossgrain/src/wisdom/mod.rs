@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::arch::{Features, cpu_model};
 use crate::block::Cipher;
 use crate::cipher::Entry;
 use crate::plan::Costs;
 use crate::variant::{Action, Variant, table};
-use crate::word::{Features, cpu_model};
 
 /// The facts, apart from the variant, that costs depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

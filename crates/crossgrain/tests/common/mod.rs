@@ -13,9 +13,9 @@ use cipher::{
 };
 use crossgrain::internal::block::Family;
 use crossgrain::internal::check;
-use crossgrain::internal::convert::{Load, Store};
+use crossgrain::internal::layout::convert::{Load, Store};
+use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::reference::{self, modes};
-use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Job};

@@ -39,7 +39,7 @@ const HOLDERS: &[&str] = &[
 ];
 
 /// The function that does a thread's share of a job.
-const SHARE: &str = "<crossgrain::exec::threads::Threads>::together::{closure#0}";
+const SHARE: &str = "<crossgrain::run::threads::Threads>::together::{closure#0}";
 
 /// The result of reading.
 #[derive(Debug, Default)]

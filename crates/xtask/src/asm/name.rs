@@ -8,7 +8,7 @@
 const LIBRARY: &str = "crossgrain::";
 
 /// The module of the library's words and ISAs.
-const WORDS: &str = "crossgrain::word::";
+const WORDS: &str = "crossgrain::arch::";
 
 /// The module of the intrinsics.
 const INTRINSICS: &str = "core::core_arch::";
@@ -172,19 +172,19 @@ mod tests {
         assert!(!is_intrinsic("core::core_arch::x86::xsave::_xgetbv"));
         assert!(!is_intrinsic("<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"));
         assert!(!is_intrinsic("core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"));
-        assert!(!is_intrinsic("crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"));
+        assert!(!is_intrinsic("crossgrain::arch::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"));
     }
 
     #[test]
     fn a_gate_belongs_to_the_module_of_words_by_path_type_or_trait() {
-        assert!(is_gate("crossgrain::word::x86::exchange"));
-        assert!(is_gate("<crossgrain::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"));
-        assert!(is_gate("<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"));
-        assert!(is_gate("<crossgrain::word::x86::Word512>::rotate::<7u32>"));
-        assert!(is_gate("<u64 as crossgrain::word::Word>::load"));
-        assert!(is_gate("<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"));
-        assert!(!is_gate("crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"));
-        assert!(!is_gate("<crossgrain::part::Round<crossgrain::word::Word512>>::new"));
+        assert!(is_gate("crossgrain::arch::x86_64::exchange"));
+        assert!(is_gate("<crossgrain::arch::x86_64::Word512 as core::ops::bit::BitXor>::bitxor"));
+        assert!(is_gate("<&mut crossgrain::arch::Word512 as core::ops::bit::BitXor>::bitxor"));
+        assert!(is_gate("<crossgrain::arch::x86_64::Word512>::rotate::<7u32>"));
+        assert!(is_gate("<u64 as crossgrain::arch::Word>::load"));
+        assert!(is_gate("<crossgrain::part::Round<u64> as crossgrain::arch::Kernel>::run"));
+        assert!(!is_gate("crossgrain::circuit::sub_bytes::<crossgrain::arch::Word512>"));
+        assert!(!is_gate("<crossgrain::part::Round<crossgrain::arch::Word512>>::new"));
         assert!(!is_gate("crossgrain::wordy::exchange"));
         assert!(!is_gate("core::slice::index::slice_index_fail"));
     }
@@ -193,8 +193,8 @@ mod tests {
     fn own_code_is_seen_in_generic_arguments() {
         assert!(is_own_code("crossgrain::circuit::sub_bytes::<u64>"));
         assert!(is_own_code("core::array::from_fn::<u64, 8usize, crossgrain::circuit::mix::{closure#0}>"));
-        assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::word::Word512>"));
-        assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::word::tile::Tile>"));
+        assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::arch::Word512>"));
+        assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::arch::tile::Tile>"));
         assert!(!is_own_code("core::slice::index::slice_index_fail"));
     }
 
@@ -202,13 +202,13 @@ mod tests {
     fn entries_tell_isa_and_kernel() {
         assert_eq!(
             entry(
-                "<crossgrain::part::Round<A, fn(B) -> C> as crossgrain::word::x86::tokens::_::Enter>::enter_avx2"
+                "<crossgrain::part::Round<A, fn(B) -> C> as crossgrain::arch::x86_64::tokens::_::Enter>::enter_avx2"
             ),
             Some(("avx2", "crossgrain::part::Round<A, fn(B) -> C>"))
         );
-        assert_eq!(entry("<K as crossgrain::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"), None);
+        assert_eq!(entry("<K as crossgrain::arch::x86_64::tokens::_::Enter>::enter_avx2::{closure#0}"), None);
         assert_eq!(entry("<K as crossgrain::mode::Enter>::enter_avx2"), None);
-        assert_eq!(entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"), None);
+        assert_eq!(entry("<crossgrain::arch::Avx2 as crossgrain::arch::Isa>::enter::<K>"), None);
         assert_eq!(entry("memcpy"), None);
     }
 
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn short_names_keep_what_tells_kernels_apart() {
         assert_eq!(
-            short("crossgrain::cipher::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"),
+            short("crossgrain::cipher::aes::Round<crossgrain::arch::x86_64::Word512, (u8, 4usize)>"),
             "cipher::aes::Round<Word512, (u8, 4usize)>"
         );
     }

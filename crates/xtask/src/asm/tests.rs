@@ -7,9 +7,9 @@ const XOR_512: &str = "_RNvNtNtNtCsgEmfK2I1SDS_4core9core_arch3x867avx512f16__mm
 const CPUID: &str = "_RNvNtNtNtCsgEmfK2I1SDS_4core9core_arch3x865cpuid13___cpuid_count";
 const DEBUG_512: &str = "_RNvXs1g_NtCsgEmfK2I1SDS_4core3fmtRNtNtNtB8_9core_arch3x867___m512iNtB6_5Debug3fmtCs7JknKr01gZ3_10crossgrain";
 const GATE: &str =
-    "_RNvXsf_NtCskWcP9wWCoyF_10crossgrain4wordNtB5_4W512NtNtNtCsgEmfK2I1SDS_4core3ops3bit6BitXor6bitxor";
-const RUN: &str = "_RNvXNtCs7JknKr01gZ3_10crossgrain4partINtB2_5RoundNtNtB4_4word4W512ENtBN_6Kernel3runB4_";
-const SUB_BYTES: &str = "_RINvNtCskWcP9wWCoyF_10crossgrain7circuit9sub_bytesNtNtB4_4word4W512EB4_";
+    "_RNvXsf_NtCskWcP9wWCoyF_10crossgrain4archNtB5_4W512NtNtNtCsgEmfK2I1SDS_4core3ops3bit6BitXor6bitxor";
+const RUN: &str = "_RNvXNtCs7JknKr01gZ3_10crossgrain4partINtB2_5RoundNtNtB4_4arch4W512ENtBN_6Kernel3runB4_";
+const SUB_BYTES: &str = "_RINvNtCskWcP9wWCoyF_10crossgrain7circuit9sub_bytesNtNtB4_4arch4W512EB4_";
 const OUT_OF_RANGE: &str = "_RNvNtNtCsgEmfK2I1SDS_4core5slice5index16slice_index_fail";
 
 /// Correct kernel bodies for each line of the table of ISAs.
@@ -30,11 +30,11 @@ const SOUND: [(&str, &str); 14] = [
     ("vclmul512", "vpclmulqdq $0, %zmm1, %zmm0, %zmm0"),
 ];
 
-/// The symbol of `<crossgrain::part::Round as crossgrain::word::Enter>::enter_ISA`.
+/// The symbol of `<crossgrain::part::Round as crossgrain::arch::Enter>::enter_ISA`.
 pub(super) fn entry(isa: &str) -> String {
     let name = format!("enter_{isa}");
     let length = name.len();
-    format!("_RNvYNtNtCskWcP9wWCoyF_10crossgrain4part5RoundNtNtB6_4word5Enter{length}{name}B6_")
+    format!("_RNvYNtNtCskWcP9wWCoyF_10crossgrain4part5RoundNtNtB6_4arch5Enter{length}{name}B6_")
 }
 
 /// A function in the form that LLVM prints.

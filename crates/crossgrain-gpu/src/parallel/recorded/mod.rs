@@ -15,7 +15,7 @@ mod run;
 
 use std::fmt;
 
-use crossgrain::internal::word::Lanes;
+use crossgrain::internal::arch::Lanes;
 use zeroize::Zeroizing;
 
 use super::kernel::Bundle;

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crossgrain::Features;
-use crossgrain::internal::word::Lane32;
+use crossgrain::internal::arch::Lane32;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 

@@ -63,7 +63,7 @@ macro_rules! for_each_register {
     };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
-            type $W = $crate::internal::word::$Register;
+            type $W = $crate::internal::arch::$Register;
             $run
         })*
     };

@@ -38,8 +38,7 @@ use std::arch::x86_64::{
 use std::ptr;
 
 use super::numbers::Numbers;
-use crate::word::ones_then_zeros;
-use crate::word::wipe;
+use crate::arch::{ones_then_zeros, wipe};
 
 /// The operations of one register width. All methods need the instructions of that width.
 pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {

@@ -10,9 +10,9 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
-use crate::word::{Features, Isa, Kernel};
+use crate::arch::{Features, Isa, Kernel};
 
-pub(in crate::word) fn detect_features() -> Features {
+pub(in crate::arch) fn detect_features() -> Features {
     let mut found = Features::NONE;
     let mut note = |there: bool, feature| {
         if there {
@@ -70,7 +70,7 @@ pub(crate) fn shuffles_whole_registers() -> bool {
 
 /// The CPU's brand string, followed by its family, model and stepping in hex as CPUID packs them. Many
 /// virtual machines shorten the brand to the maker's name.
-pub(in crate::word) fn cpu_model() -> Option<String> {
+pub(in crate::arch) fn cpu_model() -> Option<String> {
     const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
     let last = ask(0x8000_0000).eax;
     let words = BRAND.filter(|leaf| *leaf <= last).map(ask).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
@@ -104,7 +104,7 @@ macro_rules! isa {
 
             impl<K: Kernel> Enter for K {}
 
-            impl crate::word::sealed::Sealed for $Isa {}
+            impl crate::arch::sealed::Sealed for $Isa {}
 
             impl Isa for $Isa {
                 const NAME: &'static str = $name;

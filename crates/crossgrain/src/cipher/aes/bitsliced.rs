@@ -21,12 +21,12 @@ use super::head::{self, GROUP_BLOCKS, Start, Walk};
 use super::key::RoundKeys;
 use super::linear_circuit::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use super::steps::Part;
+use crate::arch::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unrolled};
 use crate::block::Direction;
 use crate::circuit::{Bits, aes_sbox};
-use crate::convert::{BlocksToBits, Load, Network};
 use crate::kernel::TilePart;
-use crate::repr::{shifted, shifted_among};
-use crate::word::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unrolled};
+use crate::layout::convert::{BlocksToBits, Load, Network};
+use crate::layout::repr::{shifted, shifted_among};
 
 type State<W> = [W; TILE_WORDS];
 

@@ -18,16 +18,16 @@ use super::description::{Aes, mix_column};
 use super::head::{self, Start, Walk};
 use super::key::RoundKeys;
 use super::steps::Part;
+use crate::arch::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 use crate::block::{Block, Direction};
 use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::folded::Lacks;
 use crate::cipher::sliced::{Forms, Lanes};
 use crate::cipher::ways::Way;
 use crate::cipher::{Bytes as _, Description as _};
-use crate::convert::{BlocksToGroups, ByteGroup, Load};
 use crate::kernel::TilePart;
-use crate::repr::shifted;
-use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
+use crate::layout::convert::{BlocksToGroups, ByteGroup, Load};
+use crate::layout::repr::shifted;
 
 /// The state of a bundle: byte i of every block at index i.
 type State<W> = [[W; 1]; 16];

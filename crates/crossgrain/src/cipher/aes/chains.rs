@@ -7,10 +7,10 @@ use std::hint::black_box;
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
 use super::key::Wide;
+use crate::arch::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::mode::chained::chain::{Link, Rule, Strand};
-use crate::word::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
 
 /// Middle rounds between the halves of an exchange: about half of all.
 const ROUNDS_BETWEEN: usize = 6;

@@ -7,11 +7,11 @@
 use zeroize::Zeroizing;
 
 use super::scalar::{inv_mix_column, sub_word};
+use crate::arch::written_out;
 use crate::block::{Block, Direction};
 use crate::cipher::plain::{Tables, on_bytes};
 use crate::cipher::sbox::{self, Linear, Sbox};
 use crate::cipher::{ByHand, Bytes, Description, OnBytes, RoundKeys};
-use crate::word::written_out;
 
 /// AES.
 #[derive(Debug)]

@@ -25,14 +25,14 @@ use zeroize::Zeroize;
 use super::bitsliced::{BitKey, BitKeys, byte, set_byte, spread_byte, two_rounds_without_column_0};
 use super::key::RoundKeys;
 use super::linear_circuit::{add, double};
+use crate::arch::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::scalar;
 use crate::circuit::{Bits, aes_sbox};
-use crate::convert::{BlocksToBits, Network, Store};
 use crate::kernel::{Count, Counting};
+use crate::layout::convert::{BlocksToBits, Network, Store};
+use crate::layout::repr::shifted;
 use crate::mode::ctr::counter::{ByteOrder, Counter, CounterToBits};
-use crate::repr::shifted;
-use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, Wiped, each};
 
 /// Blocks that share all counter bytes but the lowest.
 pub(super) const GROUP_BLOCKS: usize = 256;

@@ -15,10 +15,10 @@ use zeroize::Zeroize;
 use super::key::RoundKeys;
 use super::linear_circuit::double;
 use super::steps::Part;
+use crate::arch::{ByteLanes, Isa, Kernel, Tile, each};
 use crate::block::{Block, Direction};
 use crate::circuit::{Bits, aes_sbox};
 use crate::kernel::TilePart;
-use crate::word::{ByteLanes, Isa, Kernel, Tile, each};
 
 /// The bits of a round key. Byte p of entry j is 0xff if bit j of the key's byte p is set, and 0x00
 /// otherwise.

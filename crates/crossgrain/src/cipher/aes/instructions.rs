@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use super::key::{RoundKeys, Wide, WideKeys};
 use super::masked::Masked;
 use super::{chains, gcm};
+use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
@@ -24,7 +25,6 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 use crate::mode::ocb::mask::LongMasks;
 use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;

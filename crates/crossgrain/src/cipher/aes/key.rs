@@ -11,8 +11,8 @@ use std::{array, fmt};
 
 use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use super::instructions::MIDDLE_LEAST;
+use crate::arch::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
-use crate::word::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
 
 /// Round keys of the longest schedule: a block or key of 256 bits has 14 rounds.
 pub(crate) const ROUND_KEYS_MAX: usize = 15;

@@ -9,8 +9,8 @@
 //! instructions.
 //! Invariant: no table and no branch on a key.
 
+use crate::arch::{AesLanes, Lane32, each, unrolled};
 use crate::block::Block;
-use crate::word::{AesLanes, Lane32, each, unrolled};
 
 /// Rcon (FIPS 197 §5.2), by number.
 pub(crate) const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];

@@ -7,8 +7,8 @@
 //! be computed bit by bit with sixteen live words; none of the shorter circuits can.
 //! Source: FIPS 197 §5.1.3 and §5.3.3; the factorisation of the inverse from the Rijndael submission.
 
+use crate::arch::{Word, each};
 use crate::circuit::Bits;
-use crate::word::{Word, each};
 
 /// Multiplication by x in GF(2⁸): three gates; the rest is renaming.
 #[inline(always)]

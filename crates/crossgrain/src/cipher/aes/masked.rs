@@ -5,10 +5,10 @@
 
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;
+use crate::arch::{AesLanes, Buffers, Kernel, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::added;
 use crate::mode::ocb::mask::{LongMasks, TABLE_BLOCKS};
-use crate::word::{AesLanes, Buffers, Kernel, each};
 
 /// OCB over whole blocks. The number of the first block is one more than a multiple of [`TABLE_BLOCKS`].
 pub(super) struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {

@@ -8,7 +8,7 @@
 //!
 //! Needs `AesLanes`.
 //! Source: `lane_schedule`; FIPS 197 §5.1, and §5.3.5 for the equivalent inverse cipher.
-//! Invariants: a message's block is read before it is replaced. Round keys are in memory that `exec` wipes.
+//! Invariants: a message's block is read before it is replaced. Round keys are in memory that `run` wipes.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use super::chains::{self, RoundKey};
 use super::instructions::{Cipher, IN_FLIGHT, counters_from};
 use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
+use crate::arch::{AesLanes, Isa, Kernel, Lane32, each};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::kernel::WholePart as _;
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 
 /// Records of at least this length are run with the same round keys in all lanes of a register
 /// (`examples/own_keys.rs`, Zen 5).

@@ -6,16 +6,16 @@ use super::key::RoundKeys;
 use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as walks};
+use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::ways::Way;
 use crate::kernel::{Keys, Part};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{Set, bitsliced, by, by_table, needed, of, of_family, part, set, whole};
 use crate::variant::{Action, BindTile, BindWhole, Variant};
-use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
 
 /// The row of a keystream that uses tables in the counter's order.
 fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {

@@ -5,12 +5,12 @@
 
 use super::search::substitute::{Galois, Nibbles, Permute, Substitute};
 use super::search::{self, Byte, LaneByte};
+use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, for_each_register};
 use crate::block::Family;
 use crate::circuit::Bits;
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::table::{bitsliced, kernel};
 use crate::variant::{BindSearch, Variant};
-use crate::word::{AesLanes, ByteLanes, Isa, Lane32, for_each_register};
 
 /// Adds them.
 pub(crate) fn push(rows: &mut Vec<Variant>) {

@@ -17,11 +17,11 @@ use super::description::Aes;
 use super::key::RoundKeys;
 use super::linear_circuit;
 use super::steps::Part;
+use crate::arch::{Buffers, Tile};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::cipher::Description as _;
 use crate::cipher::aes::scalar;
 use crate::kernel::{Source, TilePart, WholePart};
-use crate::word::{Buffers, Tile};
 
 fn to_bits(byte: u8) -> [u32; 8] {
     std::array::from_fn(|bit| u32::from(byte >> bit & 1))

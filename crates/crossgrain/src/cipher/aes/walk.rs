@@ -24,13 +24,13 @@ use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
 use super::key::{RoundKeys, Wide, WideKeys};
+use crate::arch::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 
 /// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.
 /// Using it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.

@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use super::sbox::{self, Sbox};
 use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
+use crate::arch::{each, written_out};
 use crate::block::Direction;
-use crate::word::{each, written_out};
 
 /// ARIA.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, InRegisters, KeyBytes, OnBytes, Pass, Passes, Scheduled};
+use crate::arch::{each, unrolled, written_out};
 use crate::block::Direction;
-use crate::word::{each, unrolled, written_out};
 
 /// Camellia.
 #[derive(Debug)]

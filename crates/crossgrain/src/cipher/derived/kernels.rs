@@ -9,13 +9,13 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroizing;
 
+use crate::arch::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
 use crate::block::Direction;
 use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
 use crate::kernel::{Part, Parts, TilePart};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
 
 /// The planner's entry for every family of described ciphers.
 pub(crate) static PARTS: Parts = Parts {

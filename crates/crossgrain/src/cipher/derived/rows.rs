@@ -12,14 +12,14 @@
 //! would choose are omitted.
 
 use super::kernels::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
+use crate::arch::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::kernel::{Keys, Part};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::table::{bitsliced, by, part};
 use crate::variant::{BindTile, Variant};
-use crate::word::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 
 /// Adds the rows of every description.
 pub(crate) fn push(rows: &mut Vec<Variant>) {

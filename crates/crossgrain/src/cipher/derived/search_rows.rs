@@ -1,16 +1,16 @@
 //! Rows for key search of described ciphers.
 
 use super::search::{Comparison, Rounds, Schedule, registers};
+use crate::arch::{ByteLanes, Isa, Portable, for_each_register};
 use crate::block::Direction;
 use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
 use crate::cipher::ways::{self, Way};
 use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::kernel::search::{Step, Use};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::table::{back, bitsliced, by_table, kernel, of};
 use crate::variant::{Action, BindSearch, BindStep, Variant};
-use crate::word::{ByteLanes, Isa, Portable, for_each_register};
 
 /// Adds the rows of every description.
 pub(crate) fn push(rows: &mut Vec<Variant>) {

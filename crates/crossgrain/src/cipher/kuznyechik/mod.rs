@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
+use crate::arch::{each, unrolled, written_out};
 use crate::block::{Block, Direction};
-use crate::word::{each, unrolled, written_out};
 
 /// Kuznyechik.
 #[derive(Debug)]

@@ -10,12 +10,12 @@
 use std::fmt;
 
 use super::{WideBlocks, second_half};
+use crate::arch::{Buffers, Features, Isa, Kernel, Register, TILE_WORDS, Tile};
 use crate::block::Direction;
 use crate::cipher::aes::bitsliced::{BitKeys, decrypt, encrypt};
 use crate::cipher::aes::key::RoundKeys;
-use crate::convert::{BlocksToBits, Load, Store, Transpose};
-use crate::repr::shifted_among;
-use crate::word::{Buffers, Features, Isa, Kernel, Register, TILE_WORDS, Tile};
+use crate::layout::convert::{BlocksToBits, Load, Store, Transpose};
+use crate::layout::repr::shifted_among;
 
 /// The whole cipher on bundles of `W::BITS` blocks. The transposition `T` converts them.
 pub struct Cipher<W: Register, T, const BYTES: usize, const WORDS: usize> {

@@ -17,9 +17,9 @@ use std::fmt;
 use zeroize::Zeroize;
 
 use super::{WideBlocks, second_half};
+use crate::arch::{AesLanes, Isa, Kernel, each, wipe};
 use crate::block::{Block, Direction};
 use crate::cipher::aes::key::{ROUND_KEYS_MAX, RoundKeys};
-use crate::word::{AesLanes, Isa, Kernel, each, wipe};
 
 /// Pairs of registers in flight.
 pub const PAIRS: usize = 4;

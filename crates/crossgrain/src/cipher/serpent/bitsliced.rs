@@ -18,9 +18,9 @@ use super::key::RoundKeys;
 use super::linear_circuit::Places;
 use super::sbox_circuit;
 use super::steps::Part;
+use crate::arch::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 use crate::block::Direction;
 use crate::kernel::TilePart;
-use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
 /// A bit-sliced round key: bit j of word i as a pattern of 64 equal bits at index `32·i + j`.
 type BitKey = [u64; TILE_WORDS];

@@ -4,10 +4,10 @@
 
 use super::vsliced::{OnBundles, State, at_once};
 use super::whole::sums;
+use crate::arch::{Isa, Lane32, each};
 use crate::block::Block;
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::mode::chained::chain::{Link, Rule, Strand};
-use crate::word::{Isa, Lane32, each};
 
 /// Advances every chain by `blocks` blocks.
 pub(super) fn run<W: Lane32>(

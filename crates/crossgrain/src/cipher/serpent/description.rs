@@ -14,10 +14,10 @@ use std::slice::Iter;
 use zeroize::Zeroizing;
 
 use super::schedule::Schedule;
+use crate::arch::{Lanes, Portable, each, unrolled};
 use crate::block::{Block, Direction};
 use crate::cipher::sbox::Sbox;
 use crate::cipher::{ByHand, Description, RoundKeys};
-use crate::word::{Lanes, Portable, each, unrolled};
 
 /// Serpent.
 #[derive(Debug)]

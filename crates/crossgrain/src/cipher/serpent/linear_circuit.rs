@@ -6,7 +6,7 @@
 //! §3.
 //! Invariant: 32 transformations return every bit to its home position.
 
-use crate::word::{Word, each};
+use crate::arch::{Word, each};
 
 /// The positions of the bits of a state.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 //! should have similar lengths.
 //!
 //! Source: `schedule`.
-//! Invariant: round keys are in memory that `exec` wipes.
+//! Invariant: round keys are in memory that `run` wipes.
 
 use std::fmt;
 
@@ -16,14 +16,14 @@ use super::key::RoundKeys;
 use super::sbox_circuit::{forward_constant, inverse_constant};
 use super::vsliced::{Cipher, Key as LaneKey, OnBundles, State, decrypt, encrypt};
 use super::whole::OnWords;
+use crate::arch::{Isa, Kernel, Lane32, each, unrolled, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::cipher::serpent::schedule::Schedule;
 use crate::kernel::lanes::Lanes;
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
+use crate::layout::repr::word_lane;
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::repr::word_lane;
-use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
 
 /// Records of at least this length, four bundles, run alone (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: Lane32>() -> usize {

@@ -6,14 +6,14 @@ use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::whole::Whole;
 use super::{bitsliced as serpent_bitsliced, vsliced};
+use crate::arch::{Isa, Lane32, Register, for_each_register};
 use crate::block::{Direction, Family};
 use crate::kernel::{Keys, Part};
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{bitsliced, needed, of, part, whole};
 use crate::variant::{Action, BindTile, BindWhole, Variant};
-use crate::word::{Isa, Lane32, Register, for_each_register};
 
 /// Adds the rows.
 pub(crate) fn push(rows: &mut Vec<Variant>) {

@@ -16,7 +16,7 @@ use std::fmt;
 
 use super::description::ROUNDS;
 use super::sbox_circuit;
-use crate::word::{Lane32, Lanes, Register, each, unrolled};
+use crate::arch::{Lane32, Lanes, Register, each, unrolled};
 
 /// The fractional part of the golden ratio.
 const PHI: u32 = 0x9e37_79b9;

@@ -13,11 +13,11 @@ use std::fmt;
 use super::description::{Rounds, words_of};
 use super::sbox_circuit;
 use super::vsliced::State;
+use crate::arch::{Isa, Kernel, Lane32, Portable, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use};
-use crate::repr::block_of_lane;
-use crate::word::{Isa, Kernel, Lane32, Portable, each};
+use crate::layout::repr::block_of_lane;
 
 /// A kernel for one known block.
 #[derive(Clone)]

@@ -1,11 +1,11 @@
 //! Rows for Serpent key search.
 
 use super::search::Search;
+use crate::arch::{Isa, Lane32, for_each_register};
 use crate::block::Family;
-use crate::repr::Repr;
+use crate::layout::repr::Repr;
 use crate::variant::table::kernel;
 use crate::variant::{BindSearch, Variant};
-use crate::word::{Isa, Lane32, for_each_register};
 
 /// Adds them.
 pub(crate) fn push(rows: &mut Vec<Variant>) {

@@ -13,9 +13,9 @@ use super::description::{ROUNDS, RoundKey, inv_transform, transform};
 use super::key::RoundKeys;
 use super::sbox_circuit::{self, forward_but_constant, inverse_but_constant};
 use super::steps::Part;
+use crate::arch::{Isa, Kernel, Lane32, Tile, each, unrolled};
 use crate::block::Direction;
 use crate::kernel::TilePart;
-use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
 /// Bundles that are processed side by side: as many as the registers hold. In a single bundle, each gate
 /// waits for the one before.

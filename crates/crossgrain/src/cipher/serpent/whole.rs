@@ -14,13 +14,13 @@ use std::fmt;
 use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, OnBundles as _, State, at_once};
+use crate::arch::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::{Counter, CounterToWords, before_wrap};
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::TweakWords;
-use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 
 /// The cipher in one direction, for every mode.
 pub struct Whole<W: Lane32> {

@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use super::sbox::Sbox;
 use super::{Description, KeyBytes, OnWords, Scheduled, Words};
+use crate::arch::each;
 use crate::block::Direction;
-use crate::word::each;
 
 /// SM4.
 #[derive(Debug)]

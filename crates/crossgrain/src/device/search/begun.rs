@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
+use crate::arch::Portable;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::search::LaneByte;
 use crate::circuit::Bits;
@@ -12,7 +13,6 @@ use crate::circuit::emit::Language;
 use crate::device::bits::column_words;
 use crate::device::text::{PARTS, Text};
 use crate::kernel::search::START_BLOCKS;
-use crate::word::Portable;
 
 /// The bit-sliced start of at most 32 keys, one word per bit. Only the first `columns` columns are kept.
 pub(crate) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroizing<Vec<u32>> {

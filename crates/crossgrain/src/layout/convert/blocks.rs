@@ -8,8 +8,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::{Load, Reader, Store, Transpose, Writer, matrices};
-use crate::repr::shifted;
-use crate::word::{Buffers, Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile};
+use crate::arch::{Buffers, Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile};
+use crate::layout::repr::shifted;
 
 /// Conversion between `blocks` and `bitsliced` by transposition `T`, in both directions.
 pub struct BlocksToBits<W: Register, T> {
@@ -155,7 +155,7 @@ impl Store for Copy {
         let blocks = &tile.bytes()[..len_bytes];
         if add {
             for (at, block) in blocks.as_chunks().0.iter().enumerate() {
-                let sum = buffers.load::<u64>(crate::word::Portable, at * 8) ^ u64::from_le_bytes(*block);
+                let sum = buffers.load::<u64>(crate::arch::Portable, at * 8) ^ u64::from_le_bytes(*block);
                 buffers.store(at * 8, sum);
             }
         } else {

@@ -11,8 +11,8 @@ use std::marker::PhantomData;
 use super::interleave::interleave_high;
 use super::network::exchange_low;
 use super::{Load, Store};
-use crate::repr::shifted;
-use crate::word::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, TILE_BYTES, Tile, each};
+use crate::arch::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, TILE_BYTES, Tile, each};
+use crate::layout::repr::shifted;
 
 /// A transposition of N registers that is its own inverse.
 pub trait Group<W: Register, const N: usize>: Send + Sync + 'static {

@@ -8,7 +8,7 @@
 
 use super::network::exchange_low;
 use super::{Reader, Transpose, Writer, pair_of};
-use crate::word::{ByteLanes, TILE_WORDS, each, unrolled};
+use crate::arch::{ByteLanes, TILE_WORDS, each, unrolled};
 
 /// Byte layers by interleaving, bit layers by shifts and masks.
 #[derive(Debug)]

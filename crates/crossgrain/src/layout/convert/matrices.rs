@@ -8,7 +8,7 @@
 
 use super::interleave::interleave_high;
 use super::{Reader, Transpose, Writer, pair_of};
-use crate::word::{BitMatrices, TILE_WORDS, each, unrolled};
+use crate::arch::{BitMatrices, TILE_WORDS, each, unrolled};
 
 /// Byte layers by interleaving, bit layers by matrices.
 #[derive(Debug)]

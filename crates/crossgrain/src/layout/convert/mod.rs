@@ -16,7 +16,7 @@ pub use interleave::Interleave;
 pub use matrices::Matrices;
 pub use network::{Network, transpose_square};
 
-use crate::word::{Buffers, Register, TILE_WORDS, Tile};
+use crate::arch::{Buffers, Register, TILE_WORDS, Tile};
 
 /// A conversion from a job's bytes to a tile.
 pub trait Load: Send + Sync {

@@ -9,7 +9,7 @@
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
 use super::{Reader, Transpose, Writer, matrices, pair_of};
-use crate::word::{Lanes, Register, Shift, TILE_WORDS, clear_positions, each, unrolled};
+use crate::arch::{Lanes, Register, Shift, TILE_WORDS, clear_positions, each, unrolled};
 
 /// The plain network of shifts and masks.
 #[derive(Debug)]

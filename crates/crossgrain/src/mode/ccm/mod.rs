@@ -23,13 +23,13 @@ use super::cmac::absorb;
 use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use crate::arch::{Buffers, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, wipe};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ccm",

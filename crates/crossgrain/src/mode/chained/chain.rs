@@ -16,9 +16,9 @@
 
 use std::fmt;
 
+use crate::arch::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::sum;
-use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
 /// A chain with output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,12 +27,12 @@ use super::registry::{
     CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
 };
 use super::unauthenticated::{Apply, Place};
+use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::Program;
 use crate::kernel::Source;
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, wipe};
+use crate::run::Program;
 
 /// Cipher block chaining, over whole blocks.
 ///

@@ -20,12 +20,12 @@ use zeroize::Zeroizing;
 use super::chained::chain::{Data, Rule, Strand};
 use super::few::Few;
 use super::xts::tweak::double;
+use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
 use crate::kernel::Source;
 use crate::mode::{Options, Tag};
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, ClearRegisters, wipe};
+use crate::run::{Program, Schedule, Threads};
 
 /// CMAC, also called OMAC1.
 ///

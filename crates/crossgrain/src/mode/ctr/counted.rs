@@ -5,12 +5,12 @@
 //! of bytes.
 
 use super::counter::Counter;
+use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::message::AeadMessage;
 use crate::mode::few::{Lists, take_front};
-use crate::word::Buffers;
+use crate::run::{Program, Threads};
 
 /// Longer messages are encrypted one by one.
 const TOGETHER_BYTES_MAX: usize = 2 * BLOCK_BYTES;

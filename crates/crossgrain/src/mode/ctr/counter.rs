@@ -15,10 +15,10 @@
 
 use std::fmt;
 
+use crate::arch::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each, eight};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::{Count, Counting};
-use crate::repr::{lane, word_lane};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each, eight};
+use crate::layout::repr::{lane, word_lane};
 
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;

@@ -12,12 +12,12 @@ use std::mem;
 use self::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
+use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, wipe};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ctr",

@@ -23,10 +23,10 @@ use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::Plan;
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "eax",

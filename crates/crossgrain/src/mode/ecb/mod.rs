@@ -4,12 +4,12 @@ pub(crate) mod reference;
 
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
+use crate::arch::{Buffers, ClearRegisters};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::Program;
 use crate::kernel::Source;
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters};
+use crate::run::Program;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ecb",

@@ -25,13 +25,13 @@ use self::params::GcmWay;
 use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
 use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use crate::arch::{Buffers, ClearRegisters, wipe, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, wipe, wipe_stack};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm",

@@ -21,13 +21,13 @@ use super::aead::{Aead, Groups, by_groups};
 use super::ctr::counter::Counter;
 use super::gcm::ghash::Ghash;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use crate::arch::{Buffers, Features, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Limits, Plan};
-use crate::word::{Buffers, Features, WipedBytes, wipe};
+use crate::run::{Program, Schedule, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm-siv",

@@ -10,8 +10,8 @@
 
 use std::fmt;
 
+use crate::arch::each;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::each;
 
 /// The masks of consecutive blocks. Mask i is `table[i]` plus `shared`. The last mask also has `last` added.
 #[derive(Clone, Copy, PartialEq, Eq)]

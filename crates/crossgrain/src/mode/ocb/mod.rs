@@ -34,14 +34,14 @@ use self::offsets::{GROUP_BLOCKS, Offsets};
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use crate::arch::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::kernel::sum::{sum, total};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ocb",

@@ -10,10 +10,10 @@
 use std::mem;
 
 use super::mask::{LongMasks, Masks, TABLE_BLOCKS};
+use crate::arch::wipe;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::exec::Program;
 use crate::mode::xts::tweak::double;
-use crate::word::wipe;
+use crate::run::Program;
 
 /// Blocks that share a table of offsets. The table and their data fill half of a first-level cache.
 pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;

@@ -24,13 +24,13 @@ use super::ctr::counter::Counter;
 use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::xts::tweak::double;
+use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
-use crate::exec::{Program, Threads};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, wipe};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "siv",

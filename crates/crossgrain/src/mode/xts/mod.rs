@@ -27,12 +27,12 @@ use self::tweak::{Tweaks, times_x_to};
 use super::few::Lists;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
+use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::exec::Program;
 use crate::kernel::Source;
 use crate::mode::Options;
 use crate::plan::Plan;
-use crate::word::{Buffers, ClearRegisters, wipe};
+use crate::run::Program;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "xts",

@@ -13,9 +13,9 @@
 
 use std::fmt;
 
+use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Lane32, Tile, each, for_each_register, unrolled};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::repr::word_lane;
-use crate::word::{CarrylessLanes, Features, Isa, Kernel, Lane32, Tile, each, for_each_register, unrolled};
+use crate::layout::repr::word_lane;
 
 /// x·t modulo x¹²⁸ + x⁷ + x² + x + 1, without a branch on t.
 pub const fn double(t: u128) -> u128 {

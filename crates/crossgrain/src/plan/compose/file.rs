@@ -7,7 +7,7 @@
 //!  "start": ["word"], "end": ["word"], "rounds": 1}
 //! ```
 //!
-//! A part without a cost in some representation cannot be computed there. A conversion that `convert` omits
+//! A part without a cost in some representation cannot be computed there. A conversion that `layout::convert` omits
 //! does not exist. The whole sequence of parts is repeated `rounds` times; the default is 1.
 
 use std::collections::BTreeMap;

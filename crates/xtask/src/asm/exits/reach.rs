@@ -34,7 +34,7 @@ const CALL_KERNELS: [&str; 9] = [
     "crossgrain::cipher::derived::",
     "crossgrain::cipher::rijndael::",
     "crossgrain::cipher::serpent::",
-    "crossgrain::exec::",
+    "crossgrain::run::",
     "crossgrain::kernel::",
     "crossgrain::mode::",
     "crossgrain::pool::",

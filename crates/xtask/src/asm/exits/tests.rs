@@ -5,8 +5,8 @@ use super::read_but;
 use crate::asm::parse::functions;
 use crate::asm::tests::{entry, function};
 
-/// The symbol of `crossgrain::word::clear_registers`.
-const CLEARER: &str = "_RNvNtCskWcP9wWCoyF_10crossgrain4word15clear_registers";
+/// The symbol of `crossgrain::arch::clear_registers`.
+const CLEARER: &str = "_RNvNtCskWcP9wWCoyF_10crossgrain4arch15clear_registers";
 
 /// The symbol of `<crossgrain::mode::Ecb>::apply`.
 const APPLY: &str = "_RNvMNtCskWcP9wWCoyF_10crossgrain4modeNtB2_3Ecb5apply";
@@ -14,8 +14,8 @@ const APPLY: &str = "_RNvMNtCskWcP9wWCoyF_10crossgrain4modeNtB2_3Ecb5apply";
 /// The symbol of `crossgrain::part::inner`, which no listing has.
 const INNER: &str = "_RNvNtCskWcP9wWCoyF_10crossgrain4part5inner";
 
-/// The symbol of `<crossgrain::exec::threads::Threads>::together::{closure#0}`.
-const SHARE: &str = "_RNCNvMNtNtCskWcP9wWCoyF_10crossgrain4exec7threadsNtB4_7Threads8together0B8_";
+/// The symbol of `<crossgrain::run::threads::Threads>::together::{closure#0}`.
+const SHARE: &str = "_RNCNvMNtNtCskWcP9wWCoyF_10crossgrain3run7threadsNtB4_7Threads8together0B8_";
 
 const LISTING: &str =
     "fn mode::Ecb::apply<'a>(&self)\nfn mode::Ecb::block(&self)\nconst fn mode::Ecb::new()\n";
@@ -132,13 +132,13 @@ fn a_share_of_a_job_that_does_not_clear_is_found() {
     let faults = read_but(&[], &functions(&leaves), LISTING).faults;
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert!(
-        faults[0].starts_with("may return with a kernel's registers: <exec::threads::Threads>::together"),
+        faults[0].starts_with("may return with a kernel's registers: <run::threads::Threads>::together"),
         "{faults:?}"
     );
     let lacks = text.replace("8together0B8_", "8separate0B8_");
     let faults = read_but(&[], &functions(&lacks), LISTING).faults;
     assert!(
-        faults[0].starts_with("no function is <crossgrain::exec::threads::Threads>::together"),
+        faults[0].starts_with("no function is <crossgrain::run::threads::Threads>::together"),
         "{faults:?}"
     );
 }

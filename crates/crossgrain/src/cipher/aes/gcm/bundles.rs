@@ -5,11 +5,11 @@ use super::end::{Before, End};
 use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::stitches_end;
+use crate::arch::{AesLanes, Buffers, Kernel, each};
 use crate::block::Block;
 use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
 use crate::cipher::aes::key::Wide;
 use crate::mode::gcm::ghash::{STRIDE, Sums};
-use crate::word::{AesLanes, Buffers, Kernel, each};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
 

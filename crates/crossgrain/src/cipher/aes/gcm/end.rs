@@ -7,13 +7,13 @@ use super::bundles::rounds_beside_stride;
 use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
+use crate::arch::{AesLanes, Kernel, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::instructions::IN_FLIGHT;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
 use crate::mode::gcm::params::GcmNonce;
-use crate::word::{AesLanes, Kernel, each};
 
 /// The end of a message, beginning at byte `at`. The kernel returns whether the tag is correct.
 pub(super) struct End<'a, 'b, 'c, W: AesLanes> {

@@ -1,6 +1,6 @@
 //! Rounds with gaps between them, in which products are computed. The two use different execution ports.
 //!
-//! Products and states must be [`settled`](crate::word::AesLanes::settled) alternately. Otherwise the
+//! Products and states must be [`settled`](crate::arch::AesLanes::settled) alternately. Otherwise the
 //! compiler moves all of one kind after all of the other.
 //! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
 //! Stitching" (2010).
@@ -44,7 +44,7 @@ pub(super) trait Rounds {
     /// A middle round.
     fn round(&mut self, key: &Wide);
 
-    /// Makes the states [`settled`](crate::word::AesLanes::settled).
+    /// Makes the states [`settled`](crate::arch::AesLanes::settled).
     fn settle(&mut self);
 
     /// Two rounds, before the first gap.

@@ -17,13 +17,13 @@
 //! Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps it to 0, so it adds nothing.
 
 use super::{With, halves, parts_of};
+use crate::arch::{AesLanes, Isa, Kernel, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::head::GROUP_BLOCKS;
 use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::cipher::aes::walk::FIRST_BLOCKS;
 use crate::mode::gcm::params::GcmNonce;
-use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
 
 /// The byte that SubBytes maps to 0.
 const NO_BYTE: u8 = 0x52;

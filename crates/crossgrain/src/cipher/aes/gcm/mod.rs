@@ -32,11 +32,11 @@ pub(super) use self::heads::Heads;
 pub(super) use self::together::Short;
 use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
+use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Few, Powers};
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::word::{AesLanes, Isa, wipe};
 
 /// The cipher and parameters for all messages.
 ///

@@ -2,12 +2,12 @@
 //! other messages fill the time.
 
 use super::{With, admits, blocks_of, halves, last_block, lengths, parts_of};
+use crate::arch::{AesLanes, Kernel, each, unrolled};
 use crate::block::BLOCK_BYTES;
 use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Few, Field, LANES_MAX, Product};
 use crate::mode::gcm::params::GcmWay;
-use crate::word::{AesLanes, Kernel, each, unrolled};
 
 /// Short messages that run together.
 const TOGETHER: usize = 4;

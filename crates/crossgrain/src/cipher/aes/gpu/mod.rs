@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 use super::bitsliced::key_words as key_bits;
 use super::key::RoundKeys;
 use super::linear_circuit;
+use crate::arch::{Features, each};
 use crate::block::{Cipher, Key};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
@@ -20,7 +21,6 @@ use crate::circuit::{Bits, aes_sbox};
 use crate::device::bits::{self, COLUMNS, ROWS, column_words};
 use crate::device::text::{Text, byte, key_words, mapped};
 use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
-use crate::word::{Features, each};
 
 /// AES's programs.
 pub(crate) static PROGRAMS: Programs = Programs {

@@ -23,6 +23,7 @@
 //! it only under policy `any`.
 
 use super::walk::Moving;
+use crate::arch::{Lanes as _, each};
 use crate::block::Direction;
 use crate::cipher::aes::key::RoundKeys;
 use crate::cipher::aes::table::t_tables;
@@ -30,7 +31,6 @@ use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::text::{PARTS, Text, key_word, words};
 use crate::device::{Form, Kernel, Task, Work};
-use crate::word::{Lanes as _, each};
 
 /// The number of blocks per thread.
 pub(crate) const THREAD_BLOCKS: u32 = 32;

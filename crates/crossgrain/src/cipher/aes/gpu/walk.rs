@@ -14,13 +14,13 @@
 //! Source: as `cipher::aes::walk`.
 
 use super::{forward_parts, keyed, last_round, middle_round, part_gates};
+use crate::arch::each;
 use crate::cipher::aes::linear_circuit::mix_column;
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::bits::{self, COLUMNS, ROWS, column_words};
 use crate::device::text::{Text, counter_from, counter_words, key_word, mapped, words};
 use crate::device::{Kernel, Task};
-use crate::word::each;
 
 /// The number of blocks per thread.
 pub(crate) const THREAD_BLOCKS: u32 = 256;

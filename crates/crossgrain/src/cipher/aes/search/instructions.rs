@@ -11,10 +11,10 @@
 use std::fmt;
 
 use super::{begins, column, start};
+use crate::arch::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::lane_schedule::{LaneSchedule, WORDS_MAX, group, round_key};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
-use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 
 /// A kernel for keys of `NK` words.
 #[derive(Clone)]

@@ -6,14 +6,14 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::substitute::{Substitute, inv_mix_column, mix_column, mixing_adds};
+use crate::arch::{ByteLanes, Isa, Register, Tile, Word, each, eight};
 use crate::block::Direction;
 use crate::cipher::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::cipher::aes::linear_circuit;
 use crate::circuit::{Bits, aes_sbox};
-use crate::convert::{BlocksToBits, Load, Network};
 use crate::kernel::search::transposed;
-use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Register, Tile, Word, each, eight};
+use crate::layout::convert::{BlocksToBits, Load, Network};
+use crate::layout::repr::block_of_lane;
 
 /// A byte of every key, in registers or in a program's text, with the steps of AES on it.
 pub trait CipherByte: Copy {

@@ -22,10 +22,10 @@ use std::fmt;
 pub use lanes::{Byte, CipherByte, LaneByte};
 pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 
+use crate::arch::{Isa, Kernel, each, unrolled};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::scalar::{mix_column, sub_word};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
-use crate::word::{Isa, Kernel, each, unrolled};
 
 /// A kernel for keys of `NK` words.
 #[derive(Clone)]

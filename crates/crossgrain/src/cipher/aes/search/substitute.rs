@@ -6,13 +6,13 @@
 //! * `Nibbles`: sixteen-entry tables by byte shuffle, with inversion in GF(2⁴)². About two dozen instructions
 //!   on any CPU with a byte shuffle.
 
+use crate::arch::{ByteLanes, ByteTables, GaloisBytes, each};
 use crate::block::Direction;
 use crate::cipher::Description as _;
 use crate::cipher::aes::description::Aes;
 use crate::cipher::nibbles::NibbleSbox;
 use crate::cipher::sbox::Sbox;
 use crate::circuit::affine::{Affine, Inversion};
-use crate::word::{ByteLanes, ByteTables, GaloisBytes, each};
 
 /// A form of byte substitution. It may hold constants in registers, which are loaded at the start of a
 /// kernel.

@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use self::recorded::{Operation, Recorded, Section, Step, Value, recorded};
 use self::rolled::Rolled;
+use crate::arch::each;
 use crate::block::{Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::cipher::sbox::{Linear, Sbox};
@@ -24,7 +25,6 @@ use crate::circuit::trace::Sym;
 use crate::device::bits::{self, COLUMNS, ROWS};
 use crate::device::text::{Text, byte, key_words, mapped, words};
 use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
-use crate::word::each;
 
 /// The programs of all described families.
 pub(crate) static PROGRAMS: Programs = Programs {

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 
 use zeroize::Zeroize;
 
+use crate::arch::each;
 use crate::block::{Cipher, Direction};
 use crate::cipher::sbox::{Linear, Sbox};
 use crate::cipher::{Bytes, KeyBytes, OnBytes, OnWords, Scheduled, Visitor, Words, visit};
-use crate::word::each;
 
 /// An operation on a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,13 +10,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::arch::{ByteLanes, Isa, Kernel, each, eight};
 use crate::block::{Block, Cipher};
 use crate::cipher::Scheduled;
 use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
 use crate::cipher::ways::Way;
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use, transposed};
-use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Kernel, each, eight};
+use crate::layout::repr::block_of_lane;
 
 /// Bytes of the longest key, and of its round keys.
 const KEY_BYTES: usize = 32;

@@ -7,10 +7,10 @@
 
 use super::State;
 use super::rows::{Row, Variant, rows};
+use crate::arch::{Features, Wiped, wipe};
 use crate::block::{Direction, Error};
 use crate::cipher::rijndael::WideBlocks;
 use crate::mode::Mode;
-use crate::word::{Features, Wiped, wipe};
 
 /// The size of the scratch buffer, in blocks: whole bundles of every variant.
 const CHUNK_BLOCKS: usize = 512;

@@ -32,10 +32,10 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 use self::bound::{Bound, Run};
+use crate::arch::{ClearRegisters, Features, wipe_deep_stack};
 use crate::block::{Direction, Error, fill_random};
-use crate::exec::Threads;
 use crate::mode::{Lengths, Mode};
-use crate::word::{ClearRegisters, Features, wipe_deep_stack};
+use crate::run::Threads;
 
 /// The size of the longest block or key, in bytes.
 const BYTES_MAX: usize = 32;

@@ -1,10 +1,10 @@
 //! The table of variants for wide blocks. All are whole ciphers, and none leaks anything.
 
+use crate::arch::{AesLanes, Features, Isa, Register, for_each_register};
 use crate::block::{Direction, Error};
 use crate::cipher::rijndael::{WideBlocks, bitsliced, instructions};
-use crate::convert::{Interleave, Network, Transpose};
-use crate::repr::Repr;
-use crate::word::{AesLanes, Features, Isa, Register, for_each_register};
+use crate::layout::convert::{Interleave, Network, Transpose};
+use crate::layout::repr::Repr;
 
 /// A method for the whole cipher in one direction.
 #[derive(Clone, Debug)]

@@ -17,13 +17,13 @@ use zeroize::Zeroizing;
 use super::description::{self, Moves};
 use super::key::RoundKeys;
 use super::sbox_circuit;
+use crate::arch::each;
 use crate::block::Key;
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::bits::{self, COLUMNS, SHARED, column_words};
 use crate::device::text::{Text, key_words, mapped, words, words_of_fours};
 use crate::device::{Form, KEY_FOURS_MAX, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
-use crate::word::each;
 
 /// Serpent's programs.
 pub(crate) static PROGRAMS: Programs = Programs {

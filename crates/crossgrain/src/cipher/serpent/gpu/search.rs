@@ -4,6 +4,7 @@
 
 use std::array;
 
+use crate::arch::each;
 use crate::block::Direction;
 use crate::cipher::serpent::schedule::KeyLanes;
 use crate::cipher::serpent::search::{decrypt, encrypt, start};
@@ -12,7 +13,6 @@ use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::search::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::device::text::{PARTS, key_word, words};
 use crate::kernel::search::Use;
-use crate::word::each;
 
 /// Serpent's programs.
 pub(crate) static PROGRAMS: Programs = Programs {

@@ -9,7 +9,7 @@
 mod three;
 mod two;
 
-use crate::word::{Word, each};
+use crate::arch::{Word, each};
 
 /// Calls the circuit with number `$index` modulo 8.
 macro_rules! numbered {

@@ -8,7 +8,7 @@
 //! addition, then the one with the fewest two-input gates. Published for AVX-512: 8 8 9 9 9 9 9 9 and 8 8 8 9
 //! 9 9 9 9 (Botan).
 
-use crate::word::Word;
+use crate::arch::Word;
 
 #[inline(always)]
 pub(super) fn s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {

@@ -6,7 +6,7 @@
 //! Source: our own search, starting from the decomposed circuits. It keeps all but a few gates of a circuit
 //! and searches for the rest again, depth first. An output is taken as soon as one gate gives it.
 
-use crate::word::Word;
+use crate::arch::Word;
 
 /// S(0) of S₀ to S₇.
 pub(super) const FORWARD_CONSTANTS: [u8; 8] =

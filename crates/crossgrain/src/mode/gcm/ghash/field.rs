@@ -1,8 +1,8 @@
 //! Products in GF(2¹²⁸), one per lane, and their reduction.
 
 use super::{LANES_MAX, Order};
+use crate::arch::{AesLanes, CarrylessLanes};
 use crate::block::Block;
-use crate::word::{AesLanes, CarrylessLanes};
 
 /// The constants of the field, in each lane.
 #[derive(Clone, Copy)]

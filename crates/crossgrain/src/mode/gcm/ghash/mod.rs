@@ -27,8 +27,8 @@ use std::fmt;
 use self::field::Factor;
 pub(crate) use self::field::{Field, Product};
 pub(crate) use self::sums::{Few, Sums};
+use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
 
 /// GHASH or POLYVAL with one key.
 pub struct Ghash {

@@ -3,8 +3,8 @@
 
 use super::field::{ByThree, Factor, Field, Product};
 use super::{BESIDES, Factors, LANES_MAX, Powers, STRIDE};
+use crate::arch::{AesLanes, CarrylessLanes, each};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{AesLanes, CarrylessLanes, each};
 
 /// A hash in progress, with one sum per lane.
 pub(crate) struct Sums<'a, W: CarrylessLanes> {

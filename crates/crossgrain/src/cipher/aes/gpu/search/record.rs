@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::arch::each;
 use crate::cipher::aes::linear_circuit;
 use crate::cipher::aes::search::{CipherByte, are_zero, inv_sub_byte, sub_byte};
 use crate::circuit::Bits;
@@ -10,7 +11,6 @@ use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::bits::{COLUMNS, ROWS, column_words};
 use crate::device::text::{Text, byte, words};
-use crate::word::each;
 
 /// A step that is a function in the program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
