@@ -186,6 +186,13 @@ impl Clone for Key {
         bytes.copy_from_slice(&self.bytes[..]);
         Self { cipher: self.cipher, bytes }
     }
+
+    /// Overwrites the key with another one, without new memory.
+    fn clone_from(&mut self, other: &Self) {
+        let _clear = ClearRegisters;
+        self.cipher = other.cipher;
+        self.bytes.copy_from_slice(&other.bytes[..]);
+    }
 }
 
 impl fmt::Debug for Key {

@@ -30,7 +30,8 @@ fn cores() -> Option<usize> {
     });
     let ranges: Vec<_> = ranges.collect::<Option<_>>()?;
     let siblings = ranges.into_iter().flatten().map(|cpu| {
-        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).ok()
+        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
+            .ok()
     });
     Some(siblings.collect::<Option<std::collections::BTreeSet<_>>>()?.len())
 }

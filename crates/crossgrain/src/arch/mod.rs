@@ -116,7 +116,7 @@ pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
-pub use tile::{wipe, wipe_deep_stack, wipe_stack};
+pub use tile::{wipe, wipe_deep_stack, wipe_setup_stack, wipe_stack};
 pub use widest::{Work, on_widest};
 pub(crate) use wiped::{Wiped, WipedBytes, wipe_room};
 

@@ -129,16 +129,27 @@ pub fn wipe(bytes: &mut [u8]) {
     zeroize::optimization_barrier(bytes);
 }
 
-/// Twice what makes a cipher of a key, or runs one on registers, has on the stack: `tests/memory.rs` finds nothing with half of it.
+/// More stack than AES instructions use for key set-up. `tests/stack.rs` measures it.
+const SETUP_STACK_BYTES: usize = 4 * 1024;
+
+/// Twice the stack that single messages use on registers, and the frames of callers that are above a mode's drop.
+/// `tests/memory.rs` finds no secret with half of it.
 const STACK_BYTES: usize = 16 * 1024;
 
-/// More than what runs a cipher on tiles has there, many chains side by side included.
+/// More stack than runs over tiles use, and than many messages together use.
 const DEEP_STACK_BYTES: usize = 96 * 1024;
 
 /// Overwrites the stack below the caller, then clears the registers.
 ///
 /// Functions that have returned leave round keys in both: copies on the stack, and values for which they had
-/// no register.
+/// no register. This depth suffices after key set-up with AES instructions.
+#[inline(never)]
+pub fn wipe_setup_stack() {
+    wipe(&mut [0; SETUP_STACK_BYTES]);
+    clear_registers();
+}
+
+/// The same after functions that worked on registers.
 #[inline(never)]
 pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);

@@ -118,7 +118,11 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
 /// The round keys of one key, in a form that only the kernels of its family know.
 ///
 /// They stay at the same address when this value is moved, and are wiped when it is dropped.
-pub struct Keys(Wiped<dyn Any + Send + Sync>);
+pub struct Keys {
+    round_keys: Wiped<dyn Any + Send + Sync>,
+    /// Whether AES instructions computed them, so that little of the stack holds parts of the key.
+    is_shallow: bool,
+}
 
 impl Keys {
     /// Computes the key schedule of the key's cipher, with these instructions if they help.
@@ -126,14 +130,24 @@ impl Keys {
         (of_family(key.cipher().family()).expand)(key, features)
     }
 
-    pub(crate) fn new(keys: impl Any + Send + Sync) -> Self {
-        let keys: Box<dyn Any + Send + Sync> = Box::new(keys);
-        Self(keys.into())
+    pub(crate) fn new(round_keys: impl Any + Send + Sync) -> Self {
+        let round_keys: Box<dyn Any + Send + Sync> = Box::new(round_keys);
+        Self { round_keys: round_keys.into(), is_shallow: false }
+    }
+
+    /// Says that AES instructions computed them.
+    pub(crate) fn shallow(self, is_shallow: bool) -> Self {
+        Self { is_shallow, ..self }
+    }
+
+    /// Whether their computation left parts of the key in little of the stack: see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    pub const fn is_shallow(&self) -> bool {
+        self.is_shallow
     }
 
     /// The round keys in a family's form; `None` if they belong to another family.
     pub fn of<K: Any>(&self) -> Option<&K> {
-        self.0.downcast_ref()
+        self.round_keys.downcast_ref()
     }
 }
 
@@ -267,6 +281,12 @@ pub trait WholePart: Send + Sync {
     /// `right` to whether the tag is correct.
     fn gcm_short(&self, _way: &GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
         0
+    }
+
+    /// Whether AES instructions set up its key, so that little of the stack holds parts of the key afterwards: see
+    /// [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    fn is_shallow(&self) -> bool {
+        false
     }
 
     /// The number of chains that run best side by side.

@@ -51,7 +51,7 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::arch::{Features, wipe_stack};
+use crate::arch::Features;
 use crate::block::{Cipher, Direction, Error, Key};
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
@@ -130,8 +130,8 @@ impl Options {
     /// A key's schedule, for the programs of a mode.
     fn schedule(&self, key: &Key) -> Result<Schedule, Error> {
         let schedule = Schedule::of(key, self.limits()?.features);
-        // Here: frames of what comes next may reach further down than this one, and would keep what lies in their gaps.
-        wipe_stack();
+        // Now, because later frames may reach further down and would keep old contents in their gaps.
+        schedule.wipe_stack();
         Ok(schedule)
     }
 

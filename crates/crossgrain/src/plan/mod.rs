@@ -185,6 +185,12 @@ impl Plan {
         self.stages.iter().filter_map(|stage| stage.variant.repr.bundle_blocks()).max().unwrap_or(1)
     }
 
+    /// Whether it is a single kernel from source to sink.
+    pub(crate) fn is_one_kernel(&self) -> bool {
+        let action = self.stages.first().map(|stage| &stage.variant.action);
+        matches!(action, Some(Action::Whole(..) | Action::WholeCounter(_)))
+    }
+
     /// The worst leak among its variants.
     pub fn leaks(&self) -> Leaks {
         let leaky = self.stages.iter().map(|stage| stage.variant.leaks);

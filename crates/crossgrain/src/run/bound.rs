@@ -83,28 +83,43 @@ const LANES_LEAST: usize = 64;
 /// A separate function, so that callers can wipe its stack frame.
 #[inline(never)]
 pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
+    // Most ciphers have one plan of one kernel. It takes few frames on the stack.
+    if let [plan] = plans
+        && let Some(whole) = bind_whole(plan, keys, features)
+    {
+        return Ok(vec![whole?]);
+    }
     if plans.is_empty() {
         return Err(Error::NoPlan("give one at least".to_owned()));
     }
-    let whiten = Whiten::from(tweak::whiten(features));
-    plans.iter().map(|plan| bind(plan, keys, features, &whiten)).collect()
+    let mut whiten = None;
+    plans.iter().map(|plan| bind(plan, keys, features, &mut whiten)).collect()
 }
 
-fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
+/// Binds a plan of one kernel; `None` for others.
+fn bind_whole(plan: &Plan, keys: &Keys, features: Features) -> Option<Result<Bound, Error>> {
+    let variant = plan.stages.first()?.variant;
+    let (direction, bind) = match variant.action {
+        Action::Whole(direction, bind) => (direction, bind),
+        Action::WholeCounter(bind) => (Direction::Encrypt, bind),
+        _ => return None,
+    };
+    let cipher = bind(features, direction, keys).ok_or_else(|| variant.unavailable(features));
+    Some(cipher.map(|cipher| Bound::Whole(cipher.into())))
+}
+
+/// Binds one plan. The first plan of tiles makes `whiten`.
+fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &mut Option<Whiten>) -> Result<Bound, Error> {
+    if let Some(whole) = bind_whole(plan, keys, features) {
+        return whole;
+    }
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;
         let missing = || variant.unavailable(features);
         match variant.action {
-            Action::Whole(direction, bind) => {
-                return bind(features, direction, keys)
-                    .map(|cipher| Bound::Whole(cipher.into()))
-                    .ok_or_else(missing);
-            }
-            Action::WholeCounter(bind) => {
-                return bind(features, Direction::Encrypt, keys)
-                    .map(|cipher| Bound::Whole(cipher.into()))
-                    .ok_or_else(missing);
+            Action::Whole(..) | Action::WholeCounter(_) => {
+                return Err(Error::NoPlan(format!("{} is a step of another plan", variant.name)));
             }
             Action::Load(bind) if entry.is_none() => {
                 entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));
@@ -127,7 +142,7 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
     let bundle_blocks = plan.bundle_blocks();
     match (entry, steps.pop()) {
         (Some(entry), Some(Step::Store(exit))) => {
-            let whiten = Arc::clone(whiten);
+            let whiten = Arc::clone(whiten.get_or_insert_with(|| tweak::whiten(features).into()));
             Ok(Bound::Tiles(Box::new(Tiled { bundle_blocks, entry, steps, exit, whiten })))
         }
         _ => Err(Error::NoPlan("one that was given does not lead from a source to bytes".to_owned())),

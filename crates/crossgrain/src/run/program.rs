@@ -13,12 +13,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
-use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
-use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_setup_stack, wipe_stack};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{Rule, Strand};
@@ -36,20 +37,63 @@ pub struct Program {
     /// Whether its source is counters.
     counts: bool,
     threads: Threads,
-    /// Whether the stack is wiped with it.
+    cipher: Cipher,
+    features: Features,
+    depth: Depth,
+    /// Whether it ran many messages together, which takes 20 KiB of stack.
+    ran_many: AtomicBool,
+    /// Whether its drop wipes the stack.
     wipes_stack: bool,
 }
 
 /// A key's schedule, computed once for all programs of a mode. It is boxed, so that moving a `Schedule`
 /// leaves no copy.
 #[derive(Debug)]
-pub struct Schedule(Keys);
+pub struct Schedule {
+    keys: Keys,
+    cipher: Cipher,
+}
 
 impl Schedule {
     /// Computes the schedule of a key. The caller must wipe the stack afterwards.
     #[inline(never)]
     pub fn of(key: &Key, features: Features) -> Self {
-        Self(Keys::expand(key, features))
+        Self { keys: Keys::expand(key, features), cipher: key.cipher() }
+    }
+
+    /// Overwrites the stack below the caller, unless [`Schedule::of`] used so little of it that the wipe after [`Program::of`] suffices.
+    pub fn wipe_stack(&self) {
+        if !self.keys.is_shallow() {
+            wipe_stack();
+        }
+    }
+}
+
+/// How deep below their callers the runs of a program leave parts of its key on the stack.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    /// As deep as kernels on registers do. Key set-up uses AES instructions, and little of the stack.
+    Shallow,
+    /// As deep as kernels on registers do.
+    Registers,
+    /// As deep as runs over tiles do.
+    Tiles,
+}
+
+impl Depth {
+    fn of(bound: &Bound) -> Self {
+        match bound {
+            Bound::Whole(cipher) if cipher.is_shallow() => Self::Shallow,
+            Bound::Whole(_) => Self::Registers,
+            Bound::Tiles(_) => Self::Tiles,
+        }
+    }
+
+    fn wipe(self) {
+        match self {
+            Self::Shallow | Self::Registers => wipe_stack(),
+            Self::Tiles => wipe_deep_stack(),
+        }
     }
 }
 
@@ -61,7 +105,7 @@ impl Program {
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
         let plans = choose(job, limits, costs)?.into();
         let schedule = Schedule::of(key, limits.features);
-        wipe_stack();
+        schedule.wipe_stack();
         Self::of(plans, &schedule, limits.features, threads)
     }
 
@@ -77,8 +121,11 @@ impl Program {
         threads: Threads,
     ) -> Result<Self, Error> {
         let program = Self::of_message(plans, schedule, features, threads);
-        // What is deeper goes when the program does, which holds the key until then.
-        wipe_stack();
+        // The drop of the program wipes what is deeper. It holds the key until then.
+        match &program {
+            Ok(program) => program.wipe_setup_stack(),
+            Err(_) => wipe_stack(),
+        }
         Ok(program?.wiping_stack())
     }
 
@@ -99,13 +146,39 @@ impl Program {
         features: Features,
         threads: Threads,
     ) -> Result<Self, Error> {
-        let bound = bind_all(&plans, &schedule.0, features)?;
+        if schedule.keys.is_shallow() && plans.iter().any(|plan| !plan.is_one_kernel()) {
+            // The boxes of tiles are not wiped as a whole, and their gaps would keep what the key schedule left on the stack.
+            wipe_stack();
+        }
+        let bound = bind_all(&plans, &schedule.keys, features)?;
         let first = plans.first().and_then(|plan| plan.stages.first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        Ok(Self { bound, plans, counts, threads, wipes_stack: false })
+        let depth = bound.iter().map(Depth::of).max().unwrap_or(Depth::Tiles);
+        let (cipher, ran_many) = (schedule.cipher, AtomicBool::new(false));
+        Ok(Self { bound, plans, counts, threads, cipher, features, depth, ran_many, wipes_stack: false })
     }
 
-    /// Takes the key of another message in place of its own, and says whether it could: a program that could not is of no more use.
+    /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
+    ///
+    /// Kernels of AES instructions take the key in place. Other programs are bound anew, by the same plans.
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher. The program keeps its key then.
+    pub(crate) fn replace_key(&mut self, key: &Key) -> Result<(), Error> {
+        if key.cipher() != self.cipher {
+            return Err(Error::OtherCipher { cipher: self.cipher, given: key.cipher() });
+        }
+        if !self.rekey(key.bytes(), self.features) {
+            let (plans, wipes_stack) = (Arc::clone(&self.plans), self.wipes_stack);
+            let schedule = Schedule::of(key, self.features);
+            schedule.wipe_stack();
+            *self = Self::of_message(plans, &schedule, self.features, self.threads)?;
+            self.wipes_stack = wipes_stack;
+        }
+        Ok(())
+    }
+
+    /// Replaces the key in place if every kernel can. Otherwise returns false, and the program is of no more use.
     pub(crate) fn rekey(&mut self, key: &[u8], features: Features) -> bool {
         self.bound.iter_mut().all(|bound| match bound {
             Bound::Whole(cipher) => cipher.rekey(key, features),
@@ -115,9 +188,22 @@ impl Program {
 
     /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
     pub(crate) fn wipe_stack(&self) {
-        match self.bound.iter().all(|bound| matches!(bound, Bound::Whole(_))) {
-            true => wipe_stack(),
-            false => wipe_deep_stack(),
+        match self.ran_many.load(Ordering::Relaxed) {
+            true => Depth::Tiles.wipe(),
+            false => self.depth.wipe(),
+        }
+    }
+
+    /// Notes that many messages ran together: their lists and kernels go deeper on the stack than single messages.
+    pub(crate) fn ran_many(&self) {
+        self.ran_many.store(true, Ordering::Relaxed);
+    }
+
+    /// Overwrites the stack below the caller that key set-up used.
+    pub(crate) fn wipe_setup_stack(&self) {
+        match self.depth {
+            Depth::Shallow => wipe_setup_stack(),
+            Depth::Registers | Depth::Tiles => wipe_stack(),
         }
     }
 
@@ -253,6 +339,7 @@ impl Program {
             }
             return;
         }
+        self.ran_many();
         let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());

@@ -191,15 +191,13 @@ fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64)
 }
 
 /// Variants as named in records, and their display names.
-const CHOICES: [(&str, &str); 3] = [
-    ("best", "the default plan"),
-    ("without-aes", "without AES instructions"),
-    ("u64", "64-bit words"),
-];
+const CHOICES: [(&str, &str); 3] =
+    [("best", "the default plan"), ("without-aes", "without AES instructions"), ("u64", "64-bit words")];
 
 /// The heading of a panel, from an id like `aes-128-ctr/without-aes`.
 fn heading(id: &str) -> String {
-    let (subject, choice) = id.split_once('/').map_or((id, None), |(subject, choice)| (subject, Some(choice)));
+    let (subject, choice) =
+        id.split_once('/').map_or((id, None), |(subject, choice)| (subject, Some(choice)));
     let words = subject.split('-').map(|word| match word {
         "aes" | "ecb" | "cbc" | "ctr" | "xts" | "gcm" | "ocb" | "sm4" => word.to_uppercase(),
         "decrypt" => "decryption".to_owned(),

@@ -230,7 +230,16 @@ fn calls_at_once_stand_beside_block_by_block() {
     let texts = texts(&svg);
     assert_has(
         &texts,
-        &["AES-128, the default plan", "1 block", "1.52", "1.51", "64 blocks", "22.7", "Serpent-256, the default plan", "2.25"],
+        &[
+            "AES-128, the default plan",
+            "1 block",
+            "1.52",
+            "1.51",
+            "64 blocks",
+            "22.7",
+            "Serpent-256, the default plan",
+            "2.25",
+        ],
     );
     assert_has(&texts, &["at once", "block by block"]);
 }

@@ -9,6 +9,7 @@
 mod clear;
 mod list;
 mod numbers;
+mod parts;
 mod raw;
 mod tokens;
 

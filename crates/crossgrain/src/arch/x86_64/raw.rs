@@ -35,10 +35,10 @@ use std::arch::x86_64::{
     _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
     _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512, _mm512_zextsi128_si512,
 };
-use std::ptr;
 
 use super::numbers::Numbers;
-use crate::arch::{ones_then_zeros, wipe};
+use super::parts;
+use crate::arch::ones_then_zeros;
 
 /// The operations of one register width. All methods need the instructions of that width.
 pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
@@ -88,33 +88,12 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     /// A register with `lane` as its lowest 128 bits and zeros above.
     unsafe fn from_lowest_lane(lane: __m128i) -> Self;
 
-    /// Reads `len_bytes` bytes and no further byte. The others are zero. `len_bytes` is less than the
+    /// Reads `len_bytes` bytes and no further byte. The others are zero. `len_bytes` is at least 1 and less than
+    /// the register's length.
+    unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self;
+    /// Writes the first `len_bytes` bytes and no further byte. `len_bytes` is at least 1 and less than the
     /// register's length.
-    #[inline(always)]
-    unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
-        let mut copy = [0; 64];
-        // SAFETY: the caller guarantees `len_bytes` readable bytes, fewer than a register has, and the
-        // instructions of this width.
-        unsafe {
-            ptr::copy_nonoverlapping(bytes, copy.as_mut_ptr(), len_bytes);
-            let word = Self::load(copy.as_ptr());
-            wipe(&mut copy[..len_bytes]);
-            word
-        }
-    }
-    /// Writes the first `len_bytes` bytes and no further byte. `len_bytes` is less than the register's
-    /// length.
-    #[inline(always)]
-    unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize) {
-        let mut copy = [0; 64];
-        // SAFETY: the caller guarantees `len_bytes` writable bytes, fewer than a register has, and the
-        // instructions of this width.
-        unsafe {
-            self.store(copy.as_mut_ptr());
-            ptr::copy_nonoverlapping(copy.as_ptr(), bytes, len_bytes);
-            wipe(&mut copy);
-        }
-    }
+    unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize);
     /// The first `len_bytes` bytes, at most the register's length, followed by zeros.
     #[inline(always)]
     unsafe fn first_bytes(self, len_bytes: usize) -> Self {
@@ -308,6 +287,8 @@ raw!(
     }
     fn lowest_lane(self) -> __m128i { self }
     fn from_lowest_lane(lane: __m128i) -> Self { lane }
+    fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part(bytes, len_bytes) }
+    fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part(self, bytes, len_bytes); }
 );
 raw!(
     __m256i, 256,
@@ -346,6 +327,8 @@ raw!(
     }
     fn lowest_lane(self) -> __m128i { _mm256_castsi256_si128(self) }
     fn from_lowest_lane(lane: __m128i) -> Self { _mm256_zextsi128_si256(lane) }
+    fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_two(bytes, len_bytes) }
+    fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part_of_two(self, bytes, len_bytes); }
 );
 raw!(
     __m512i, 512,

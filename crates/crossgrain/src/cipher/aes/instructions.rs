@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use super::key::{RoundKeys, Wide, WideKeys};
 use super::masked::Masked;
 use super::{chains, gcm};
-use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
+use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
@@ -41,17 +41,23 @@ pub struct Cipher<W: AesLanes> {
     direction: Direction,
     pub(super) keys: WideKeys,
     /// The round-1 tables of GCM, after `prepare_gcm`.
-    heads: Option<Wiped<gcm::Heads>>,
+    heads: Option<gcm::Heads>,
 }
 
 impl<W: AesLanes> Cipher<W> {
     /// The cipher in one direction.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
-        let keys = match direction {
-            Direction::Encrypt => WideKeys::of(keys),
-            Direction::Decrypt => WideKeys::of(&keys.equivalent_inverse()),
-        };
-        Self::with_keys(isa, direction, keys)
+    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Box<Self> {
+        let mut cipher = Box::new(Self::with_keys(isa, direction, WideKeys::none(keys.rounds())));
+        cipher.take(keys);
+        cipher
+    }
+
+    /// Takes round keys, in the order of encryption. They are written where they stay: a move would leave copies on the stack.
+    pub(super) fn take(&mut self, keys: &RoundKeys) {
+        match self.direction {
+            Direction::Encrypt => self.keys.take(keys),
+            Direction::Decrypt => self.keys.take(&keys.equivalent_inverse()),
+        }
     }
 
     /// The same, with round keys in the order in which the direction uses them.
@@ -130,11 +136,11 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
-        let takes = self.direction == Direction::Encrypt && self.heads.is_none();
-        if takes {
-            self.keys.take(&RoundKeys::of(key, features));
+        self.take(&RoundKeys::of(key, features));
+        if let Some(heads) = &mut self.heads {
+            heads.begin::<W>(self.isa, &self.keys);
         }
-        takes
+        true
     }
 
     fn run_summed(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
@@ -159,7 +165,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         // The kernel reads the powers for its own register width. If the widths differ, GCM runs CTR and
         // GHASH separately.
         let ghash = ghash.filter(Ghash::is_bound_to::<W>)?;
-        self.heads = Some(gcm::Heads::of::<W>(self.isa, &self.keys));
+        self.heads.insert(gcm::Heads::NONE).begin::<W>(self.isa, &self.keys);
         Some(ghash)
     }
 
@@ -170,7 +176,16 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         debug_assert!(way.ghash.is_bound_to::<W>());
-        self.isa.enter(gcm::Short(gcm::With { cipher: self, way }, messages, right))
+        if messages.len() < gcm::TOGETHER {
+            return 0;
+        }
+        let with = gcm::With { cipher: self, way };
+        with.prepare();
+        self.isa.enter(gcm::Short(with, messages, right))
+    }
+
+    fn is_shallow(&self) -> bool {
+        true
     }
 
     fn lanes(&self) -> usize {

@@ -29,6 +29,16 @@ impl RoundKeys {
     pub fn expand(key: &Key, features: Features) -> Self {
         Self::of(key.bytes(), features)
     }
+
+    /// Whether AES instructions expand keys.
+    pub(super) fn has_instructions(features: Features) -> bool {
+        for_each_register!(one_block, W => {
+            if <W as Register>::Isa::detect(features).is_some() {
+                return true;
+            }
+        });
+        false
+    }
 }
 
 impl<const BYTES: usize> RoundKeys<BYTES> {
@@ -118,15 +128,6 @@ pub(super) struct WideKeys {
 }
 
 impl WideKeys {
-    /// The same keys in wide form. They are one array, which is built in place: a move would leave a copy.
-    pub(super) fn of(keys: &RoundKeys) -> Self {
-        Self {
-            keys: keys.blocks.map(|key| Wide::of(&key)),
-            last: Wide::of(&keys.blocks[keys.rounds]),
-            rounds: keys.rounds,
-        }
-    }
-
     /// Replaces all keys by those of another schedule.
     pub(super) fn take(&mut self, keys: &RoundKeys) {
         self.keys.iter_mut().zip(keys.blocks()).for_each(|(wide, key)| wide.set(key));

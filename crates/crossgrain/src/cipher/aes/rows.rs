@@ -62,7 +62,7 @@ pub(crate) fn along_the_grain(rows: &mut Vec<Variant>) {
 pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+        Some(instructions::Cipher::<W>::new(isa, direction, keys.of()?))
     };
     for direction in Direction::ALL {
         rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
@@ -71,7 +71,7 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(walks::Walk::<W>::new(isa, keys.of()?)))
+        Some(walks::Walk::<W>::new(isa, keys.of()?))
     };
     let action = Action::WholeCounter(bind_walk);
     rows.push(walk::<W::Isa>(Repr::Blocks, action));

@@ -72,7 +72,9 @@ const ROUND: [kernel::Part; 4] = [
 pub(crate) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],
-    expand: |key, features| Keys::new(RoundKeys::expand(key, features)),
+    expand: |key, features| {
+        Keys::new(RoundKeys::expand(key, features)).shallow(RoundKeys::has_instructions(features))
+    },
 };
 
 fn steps(cipher: Cipher) -> Vec<(kernel::Part, usize)> {

@@ -24,7 +24,7 @@ use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
 use super::key::{RoundKeys, Wide, WideKeys};
-use crate::arch::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
+use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, each, ones_then_zeros, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
@@ -81,8 +81,11 @@ impl Drop for Table {
 
 impl<W: AesLanes> Walk<W> {
     /// CTR with an expanded key.
-    pub fn new(isa: W::Isa, keys: &RoundKeys) -> Self {
-        Self { plain: Cipher::new(isa, Direction::Encrypt, keys), isa, nonce: Mutex::new(Nonce::default()) }
+    pub fn new(isa: W::Isa, keys: &RoundKeys) -> Box<Self> {
+        let plain = Cipher::with_keys(isa, Direction::Encrypt, WideKeys::none(keys.rounds()));
+        let mut walk = Box::new(Self { plain, isa, nonce: Mutex::new(Nonce::default()) });
+        walk.plain.take(keys);
+        walk
     }
 
     /// Runs many blocks, with the tables of their nonces.
@@ -143,6 +146,15 @@ impl<W: AesLanes> WholePart for Walk<W> {
             }
             _ => self.plain.run(source, buffers),
         }
+    }
+
+    fn rekey(&mut self, key: &[u8], features: Features) -> bool {
+        *self.nonce.get_mut().unwrap_or_else(PoisonError::into_inner) = Nonce::default();
+        self.plain.rekey(key, features)
+    }
+
+    fn is_shallow(&self) -> bool {
+        self.plain.is_shallow()
     }
 
     fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {

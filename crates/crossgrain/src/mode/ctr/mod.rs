@@ -98,6 +98,21 @@ impl Ctr {
         Ok(Self { program, first, position_bytes: 0 })
     }
 
+    /// Replaces the key by another one of the same cipher, and the initial counter block. The stream begins
+    /// anew. Options and plans stay. See [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key and its position
+    /// then.
+    pub fn rekey(&mut self, key: &Key, initial: &Block) -> Result<(), Error> {
+        let replaced = self.program.replace_key(key);
+        self.program.wipe_setup_stack();
+        replaced?;
+        self.first = Counter::big_endian(u128::from_be_bytes(*initial));
+        self.position_bytes = 0;
+        Ok(())
+    }
+
     /// Encrypts or decrypts the buffers with the next part of the stream.
     #[inline]
     pub fn apply<'a>(&mut self, buffers: impl Into<Buffers<'a>>) {

@@ -116,7 +116,7 @@ impl Gcm {
         let bound = Self::bind(key, options);
         // What made the program and what ran it went equally deep: to overwrite it once is enough.
         match &bound {
-            Ok((counter, ..)) => counter.wipe_stack(),
+            Ok((counter, ..)) => counter.wipe_setup_stack(),
             Err(_) => wipe_stack(),
         }
         let (counter, ghash, has_kernel) = bound?;
@@ -127,6 +127,29 @@ impl Gcm {
         };
         let (secret_counter, tag_kept) = (OnceLock::new(), Tag::kept(tag_bytes));
         Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes, tag_kept })
+    }
+
+    /// Replaces the key by another one of the same cipher. The length of tags, options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.take_key(key);
+        self.counter.wipe_setup_stack();
+        replaced
+    }
+
+    /// In a frame of its own, to be wiped.
+    #[inline(never)]
+    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+        self.counter.replace_key(key)?;
+        self.secret_counter.take();
+        self.key.clone_from(key);
+        let mut h = Zeroizing::new([0; BLOCK_BYTES]);
+        add_keystream(&self.counter, 0, &mut h);
+        self.ghash.rekey(&h);
+        Ok(())
     }
 
     /// Binds the counters' program to a key, and GHASH to what it makes of zero, and says whether there is a kernel for both. In a frame

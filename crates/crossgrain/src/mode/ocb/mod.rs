@@ -26,12 +26,13 @@ mod offsets;
 pub mod reference;
 
 use std::fmt;
+use std::slice;
 use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
 use self::offsets::{GROUP_BLOCKS, Offsets};
-use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
+use super::aead::{Aead, Groups, open_alone, open_groups, open_those_with_tags, seal_groups, verdict};
 use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
@@ -217,6 +218,9 @@ impl Ocb {
         lists: &'l mut Lists<3>,
     ) -> &'l [Block] {
         let count = messages.len();
+        if count > 1 {
+            self.enciphers.ran_many();
+        }
         let (sums, tags) = lists.all().split_at_mut(2 * count);
         self.begin(messages, sums);
         let (firsts, hashes) = sums.split_at(count);
@@ -232,6 +236,85 @@ impl Ocb {
         self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(tags.as_flattened_mut()));
         add(tags, hashes);
         tags
+    }
+
+    /// Encrypts or decrypts a short message. The result is its tag as a whole block.
+    ///
+    /// Blocks that do not depend on each other are encrypted together: first the nonce and the associated data, then the message,
+    /// the pad of its incomplete block and the tag. To open, the tag comes last.
+    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
+        let AeadMessage { nonce, aad, buffers, .. } = message;
+        let mut blocks = WipedBlocks([[0; BLOCK_BYTES]; SHORT_RUN_BLOCKS]);
+        let (hash, first) = self.begin_short(nonce, aad, &mut blocks.0);
+        let whole = buffers.len_bytes() / BLOCK_BYTES;
+        let (input, rest) = buffers.input().as_chunks::<BLOCK_BYTES>();
+        let (has_rest, rest_bytes) = (usize::from(!rest.is_empty()), rest.len());
+        let mut checksum = [0; BLOCK_BYTES];
+        for (i, (block, input)) in blocks.0.iter_mut().zip(input).enumerate() {
+            *block = sum(*input, self.offsets.near(&first, i + 1));
+            checksum = sum(checksum, *input);
+        }
+        let mut offset = self.offsets.near(&first, whole);
+        let padded_rest = WipedBytes(padded_block(rest));
+        if has_rest > 0 {
+            offset = sum(offset, *self.offsets.rest());
+            blocks.0[whole] = offset;
+        }
+        let tag_at = whole + has_rest;
+        let last = sum(offset, *self.offsets.last());
+        if direction == Direction::Encrypt {
+            checksum = if has_rest > 0 { sum(checksum, *padded_rest) } else { checksum };
+            blocks.0[tag_at] = sum(checksum, last);
+            self.encipher(&mut blocks.0[..=tag_at]);
+        } else {
+            self.deciphers.run_by(
+                Threads::ONE,
+                Source::Bytes,
+                Buffers::in_place(blocks.0[..whole].as_flattened_mut()),
+            );
+            self.encipher(&mut blocks.0[whole..tag_at]);
+        }
+        let (output, rest) = buffers.output_mut().as_chunks_mut::<BLOCK_BYTES>();
+        checksum = [0; BLOCK_BYTES];
+        for (i, (block, output)) in blocks.0.iter().zip(output).enumerate() {
+            *output = sum(*block, self.offsets.near(&first, i + 1));
+            checksum = sum(checksum, *output);
+        }
+        let replaced_rest = WipedBytes(sum(*padded_rest, blocks.0[whole]));
+        rest.copy_from_slice(&replaced_rest[..rest_bytes]);
+        if direction == Direction::Decrypt {
+            checksum = if has_rest > 0 { sum(checksum, padded_block(rest)) } else { checksum };
+            blocks.0[tag_at] = sum(checksum, last);
+            self.encipher(&mut blocks.0[tag_at..=tag_at]);
+        }
+        sum(blocks.0[tag_at], hash)
+    }
+
+    /// HASH of the associated data of a short message (RFC 7253 §4.1), and its initial offset.
+    fn begin_short(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        blocks: &mut [Block; SHORT_RUN_BLOCKS],
+    ) -> (Block, Block) {
+        blocks[0] = self.nonce_block(nonce);
+        let (whole, rest) = aad.as_chunks::<BLOCK_BYTES>();
+        for (i, (block, aad)) in blocks[1..].iter_mut().zip(whole).enumerate() {
+            *block = sum(*aad, self.offsets.near(&[0; BLOCK_BYTES], i + 1));
+        }
+        let mut count = 1 + whole.len();
+        if !rest.is_empty() {
+            let offset = sum(self.offsets.near(&[0; BLOCK_BYTES], whole.len()), *self.offsets.rest());
+            blocks[count] = sum(padded_block(rest), offset);
+            count += 1;
+        }
+        self.encipher(&mut blocks[..count]);
+        let hash = blocks[1..count].iter().fold([0; BLOCK_BYTES], |hash, block| sum(hash, *block));
+        (hash, stretched(&blocks[0], bottom(nonce)).to_be_bytes())
+    }
+
+    fn encipher(&self, blocks: &mut [Block]) {
+        self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(blocks.as_flattened_mut()));
     }
 
     /// Encrypts or decrypts a message whose initial offset is `first`. The result is the block whose
@@ -282,7 +365,38 @@ impl Aead for Ocb {
         self.enciphers.plans()
     }
 
-    by_groups!();
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        if !is_short(message) {
+            return seal_groups(self, slice::from_mut(message));
+        }
+        let _clear = ClearRegisters;
+        self.admits(message)?;
+        let tag = self.run_short(Direction::Encrypt, message);
+        message.tag = Tag::cut(&tag, self.tag_bytes);
+        Ok(())
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        if !is_short(message) || message.tag.len_bytes() != self.tag_bytes {
+            return open_alone(self, message);
+        }
+        let _clear = ClearRegisters;
+        self.admits(message)?;
+        let tag = self.run_short(Direction::Decrypt, message);
+        let right = Tag::cut(&tag, self.tag_bytes) == message.tag;
+        if !right {
+            wipe(message.buffers.output_mut());
+        }
+        verdict(self, message, right)
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        seal_groups(self, messages)
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        open_groups(self, messages)
+    }
 }
 
 impl Groups for Ocb {
@@ -323,6 +437,26 @@ impl fmt::Debug for Ocb {
             .field("tag_bytes", &self.tag_bytes)
             .field("enciphers", &self.enciphers)
             .finish_non_exhaustive()
+    }
+}
+
+/// Whole blocks of a message, and of its associated data, that take the short way.
+const SHORT_BLOCKS: usize = 16;
+
+/// The blocks of its longest run: those of the message, the pad of an incomplete block and the tag.
+const SHORT_RUN_BLOCKS: usize = SHORT_BLOCKS + 2;
+
+fn is_short(message: &AeadMessage<'_>) -> bool {
+    let most_bytes = SHORT_BLOCKS * BLOCK_BYTES;
+    message.buffers.len_bytes() <= most_bytes && message.aad.len() <= most_bytes
+}
+
+/// Blocks that are wiped when dropped.
+struct WipedBlocks([Block; SHORT_RUN_BLOCKS]);
+
+impl Drop for WipedBlocks {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut());
     }
 }
 
@@ -397,10 +531,15 @@ fn in_groups(
 
 /// A block as an integer. A shorter one is padded with a one bit and zeros.
 fn padded(bytes: &[u8]) -> u128 {
+    u128::from_be_bytes(padded_block(bytes))
+}
+
+/// The same as a block.
+fn padded_block(bytes: &[u8]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[..bytes.len()].copy_from_slice(bytes);
     if let Some(end) = block.get_mut(bytes.len()) {
         *end = 0x80;
     }
-    u128::from_be_bytes(block)
+    block
 }

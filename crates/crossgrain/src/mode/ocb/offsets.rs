@@ -12,6 +12,7 @@ use std::mem;
 use super::mask::{LongMasks, Masks, TABLE_BLOCKS};
 use crate::arch::wipe;
 use crate::block::{BLOCK_BYTES, Block};
+use crate::kernel::sum::sum;
 use crate::mode::xts::tweak::double;
 use crate::run::Program;
 
@@ -59,9 +60,11 @@ impl Offsets {
             step = doubled(step);
             *place = step;
         }
-        for number in 1..=GROUP_BLOCKS {
-            let step = u128::from_be_bytes(steps[number.trailing_zeros() as usize]);
-            table[number] = (u128::from_be_bytes(table[number - 1]) ^ step).to_be_bytes();
+        // The Gray code of 2ᵏ + j, for j below 2ᵏ, is that of j with bits k and k − 1 flipped.
+        for (k, step) in steps.iter().enumerate().take(GROUP_BLOCKS.ilog2() as usize + 1) {
+            let change = if k == 0 { *step } else { sum(*step, steps[k - 1]) };
+            let (known, next) = table.split_at_mut(1 << k);
+            next.iter_mut().zip(known).for_each(|(next, known)| *next = sum(*known, change));
         }
         offsets
     }
@@ -100,6 +103,21 @@ impl Offsets {
     /// The offset of block `number`.
     pub(super) fn of(&self, first: u128, number: usize) -> u128 {
         self.shared(first, number) ^ u128::from_be_bytes(self.table[number % GROUP_BLOCKS])
+    }
+
+    /// The offset of a block of the first group, as a block.
+    pub(super) fn near(&self, first: &Block, number: usize) -> Block {
+        sum(*first, self.table[number])
+    }
+
+    /// L_*: what the offset of an incomplete last block adds to that of the block before.
+    pub(super) const fn rest(&self) -> &Block {
+        &self.rest_and_sum[0]
+    }
+
+    /// L_$, as a block.
+    pub(super) const fn last(&self) -> &Block {
+        &self.rest_and_sum[1]
     }
 
     /// The offset of an incomplete last block after `blocks` whole ones.

@@ -16,6 +16,8 @@
 //! Source: as in `walk`, whose tables cover two rounds but belong to one nonce.
 //! Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps it to 0, so it adds nothing.
 
+use std::sync::OnceLock;
+
 use super::{With, halves, parts_of};
 use crate::arch::{AesLanes, Isa, Kernel, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block};
@@ -34,36 +36,77 @@ const GROUP_BYTES: usize = GROUP_BLOCKS * BLOCK_BYTES;
 /// The index of a counter's lowest byte in its block.
 const LOWEST: usize = BLOCK_BYTES - 1;
 
-/// The table of a key.
-#[repr(align(64))]
+/// The table of a key: its beginning, which serves short messages, and all of it from the first longer message on.
 pub(in crate::cipher::aes) struct Heads {
-    /// Round key 0 with another last byte: a lowest counter byte of 0 then enters SubBytes as [`NO_BYTE`].
+    first: Table<FIRST_COUNTERS>,
+    all: OnceLock<Wiped<Table<ALL_COUNTERS>>>,
+}
+
+/// The state after round 1 for each lowest byte of a counter.
+#[repr(align(64))]
+struct Table<const COUNTERS: usize> {
+    /// Round key 0, in which the lowest byte of the counter is such that it adds nothing.
     key: Wide,
-    /// Aligns the entry of counter 2, the first counter of data, to a cache line.
+    /// Aligns the entry of counter 2, with which the data begins, to a cache line.
     _gap: [Block; 2],
-    /// The summand of each lowest byte. The first entries are repeated at the end for registers that begin
-    /// near the end.
-    after_round_1: [Block; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
+    after_round_1: [Block; COUNTERS],
+}
+
+/// Counters of the beginning: those of the tag and of 64 bytes, up to a whole register.
+pub(super) const FIRST_COUNTERS: usize = 8;
+
+/// All lowest bytes, and again those from 0 on for registers that begin near the end.
+const ALL_COUNTERS: usize = GROUP_BLOCKS + BUNDLE_BLOCKS_MAX;
+
+impl<const COUNTERS: usize> Table<COUNTERS> {
+    /// Zeros, to be filled in place: a move would leave a copy.
+    const NONE: Self = Self {
+        key: Wide::of(&[0; BLOCK_BYTES]),
+        _gap: [[0; BLOCK_BYTES]; 2],
+        after_round_1: [[0; BLOCK_BYTES]; COUNTERS],
+    };
+
+    fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
+        let Self { key, after_round_1, .. } = self;
+        isa.enter(Fill::<W> { isa, keys, key, after_round_1 });
+    }
 }
 
 impl Heads {
-    /// The table, filled in place: a move would leave a copy.
-    pub(in crate::cipher::aes) fn of<W: AesLanes>(isa: W::Isa, keys: &WideKeys) -> Wiped<Self> {
-        let none = [0; BLOCK_BYTES];
-        let mut heads = Wiped::from(Box::new(Self {
-            key: Wide::of(&none),
-            _gap: [none; 2],
-            after_round_1: [none; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
-        }));
-        isa.enter(Fill::<W> { isa, keys, heads: &mut heads });
-        heads
+    /// Zeros. The owner's memory is wiped when it is dropped.
+    pub(in crate::cipher::aes) const NONE: Self = Self { first: Table::NONE, all: OnceLock::new() };
+
+    /// Computes the beginning of the table.
+    pub(in crate::cipher::aes) fn begin<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
+        self.all.take();
+        self.first.fill::<W>(isa, keys);
+    }
+
+    /// Computes all of the table, unless it is there.
+    #[inline]
+    pub(super) fn fill<W: AesLanes>(&self, isa: W::Isa, keys: &WideKeys) {
+        self.all.get_or_init(|| {
+            let mut all = Wiped::from(Box::new(Table::NONE));
+            all.fill::<W>(isa, keys);
+            all
+        });
+    }
+
+    /// Round key 0 without the lowest byte, and the entries: all of them if [`Heads::fill`] was called, otherwise the first.
+    #[inline(always)]
+    fn entries(&self) -> (&Wide, &[Block]) {
+        match self.all.get() {
+            Some(table) => (&table.key, &table.after_round_1),
+            None => (&self.first.key, &self.first.after_round_1),
+        }
     }
 }
 
 struct Fill<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
-    heads: &'a mut Heads,
+    key: &'a mut Wide,
+    after_round_1: &'a mut [Block],
 }
 
 impl<W: AesLanes> Kernel for Fill<'_, W> {
@@ -71,18 +114,18 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, heads } = self;
+        let Self { isa, keys, key, after_round_1 } = self;
         let (first, ..) = keys.ends();
-        let mut key = *first.block();
-        let of_lowest = key[LOWEST];
-        key[LOWEST] = NO_BYTE;
-        heads.key.set(&key);
+        let mut without_lowest = *first.block();
+        let of_lowest = without_lowest[LOWEST];
+        without_lowest[LOWEST] = NO_BYTE;
+        key.set(&without_lowest);
         let mut lanes = [[NO_BYTE; BLOCK_BYTES]; 4];
         for (lane, block) in lanes.iter_mut().enumerate() {
             block[LOWEST] = lane as u8 ^ of_lowest;
         }
         let lanes = W::load(isa, &lanes.as_flattened()[..W::BYTES]);
-        let places = heads.after_round_1.as_flattened_mut().chunks_exact_mut(W::BYTES);
+        let places = after_round_1.as_flattened_mut().chunks_exact_mut(W::BYTES);
         for (i, place) in places.enumerate() {
             let mut register = [0; BLOCK_BYTES];
             register[LOWEST] = (i * W::BLOCKS) as u8;
@@ -94,7 +137,10 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 /// Consecutive counters.
 pub(super) struct Counters<'a, W: AesLanes> {
     isa: W::Isa,
-    heads: &'a Heads,
+    /// Round key 0 without the lowest byte.
+    first_key: &'a Wide,
+    /// The states after round 1.
+    entries: &'a [Block],
     /// Round key 1.
     key: &'a Wide,
     nonce: &'a GcmNonce,
@@ -110,11 +156,19 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// Begins at this counter.
     #[inline(always)]
     pub(super) fn from(with: With<'a, W>, nonce: &'a GcmNonce, next: usize) -> Self {
-        let (isa, heads) = (with.isa(), with.heads());
+        let (isa, (first_key, entries)) = (with.isa(), with.heads().entries());
         let (_, key, _) = with.keys().ends();
         let (low, group) = (next % GROUP_BLOCKS, (next - next % GROUP_BLOCKS) as u32);
-        let mut counters =
-            Self { isa, heads, key, nonce, group, at: low * BLOCK_BYTES, rest: W::splat(isa, 0) };
+        let mut counters = Self {
+            isa,
+            first_key,
+            entries,
+            key,
+            nonce,
+            group,
+            at: low * BLOCK_BYTES,
+            rest: W::splat(isa, 0),
+        };
         counters.rest = counters.rest();
         counters
     }
@@ -124,7 +178,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     fn rest(&self) -> W {
         let (front, back) = parts_of(self.nonce);
         let back = u64::from(back) | u64::from(self.group.swap_bytes()) << 32;
-        let block = halves::<W>(self.isa, front, back) ^ self.heads.key.load(self.isa);
+        let block = halves::<W>(self.isa, front, back) ^ self.first_key.load(self.isa);
         block.encrypt_round(self.key.load(self.isa))
     }
 
@@ -145,7 +199,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// The state of the next counter, in every lane.
     #[inline(always)]
     pub(super) fn one(&mut self) -> W {
-        let entry = self.heads.after_round_1[self.at / BLOCK_BYTES % GROUP_BLOCKS];
+        let entry = self.entries[self.at / BLOCK_BYTES % GROUP_BLOCKS];
         let state = W::broadcast(self.isa, &entry) ^ self.rest;
         self.go_on(BLOCK_BYTES);
         state
@@ -154,10 +208,10 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// The states of the next counters, in `N` registers.
     #[inline(always)]
     pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
-        let Self { isa, heads, rest, .. } = *self;
+        let Self { isa, entries, rest, .. } = *self;
         // This does not change the value, but the compiler does not know that.
         let at = self.at % GROUP_BYTES;
-        let entries = &heads.after_round_1.as_flattened()[at..][..N * W::BYTES];
+        let entries = &entries.as_flattened()[at..][..N * W::BYTES];
         let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
         if let Some(before) = self.go_on(N * W::BYTES) {
             let change = before ^ self.rest;

@@ -28,14 +28,15 @@ mod together;
 
 use self::bundles::Longer;
 use self::end::{Alone, End};
+use self::heads::FIRST_COUNTERS;
 pub(super) use self::heads::Heads;
-pub(super) use self::together::Short;
+pub(super) use self::together::{Short, TOGETHER};
 use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
 use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
-use crate::mode::gcm::ghash::{Few, Powers};
+use crate::mode::gcm::ghash::{FIRST_POWERS, Few, Powers};
 use crate::mode::gcm::params::{GcmNonce, GcmWay};
 
 /// The cipher and parameters for all messages.
@@ -65,11 +66,28 @@ impl<'a, W: AesLanes> With<'a, W> {
         self.cipher.heads()
     }
 
+    /// The powers that were computed: all of them after [`With::prepare`], before it the first ones.
     #[inline(always)]
     fn powers(&self) -> &'a Powers {
         self.way.ghash.powers()
     }
+
+    /// Computes the whole tables for messages that the first entries do not serve, unless they are there.
+    #[inline(always)]
+    pub(super) fn prepare(&self) {
+        self.heads().fill::<W>(self.isa(), self.keys());
+        self.way.ghash.raise_all();
+    }
 }
+
+/// Whether the first powers and the first counters serve a message.
+#[inline(always)]
+const fn is_served_by_first(message: &AeadMessage<'_>) -> bool {
+    let (data, aad) = (blocks_of(message.buffers.len_bytes()), blocks_of(message.aad.len()));
+    data <= GcmWay::SHORT_BYTES_MAX / BLOCK_BYTES && data + aad < FIRST_POWERS
+}
+
+const _: () = assert!(2 + GcmWay::SHORT_BYTES_MAX / BLOCK_BYTES <= FIRST_COUNTERS);
 
 /// Seals or opens a message, and returns whether its tag is correct:
 /// [`WholePart::gcm`](crate::kernel::WholePart::gcm).
@@ -85,6 +103,9 @@ pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mu
 /// Messages of all other lengths.
 #[inline(never)]
 fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
+    if !is_served_by_first(message) {
+        with.prepare();
+    }
     let len_bytes = message.buffers.len_bytes();
     if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
         return longer(with, nonce, message);

@@ -10,7 +10,7 @@ use crate::mode::gcm::ghash::{Few, Field, LANES_MAX, Product};
 use crate::mode::gcm::params::GcmWay;
 
 /// Short messages that run together.
-const TOGETHER: usize = 4;
+pub(in crate::cipher::aes) const TOGETHER: usize = 4;
 
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short).
 pub(in crate::cipher::aes) struct Short<'a, 'b, 'c, W: AesLanes>(

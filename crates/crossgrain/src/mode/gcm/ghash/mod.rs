@@ -23,6 +23,7 @@ mod field;
 mod sums;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use self::field::Factor;
 pub(crate) use self::field::{Field, Product};
@@ -33,23 +34,37 @@ use crate::block::{BLOCK_BYTES, Block};
 /// GHASH or POLYVAL with one key.
 pub struct Ghash {
     powers: Wiped<Powers>,
+    /// All powers, computed for the first string that needs more than the first few. A key that seals one short
+    /// message does not pay for them.
+    all: OnceLock<Wiped<Powers>>,
     /// The implementation by carry-less products, if there is one. Otherwise integer products compute the
     /// hash.
     by_products: Option<Box<dyn Absorb>>,
 }
 
 impl Ghash {
-    /// GHASH under this key, on the widest registers that these instructions allow. Wiped when dropped.
+    /// GHASH under this key, on the widest registers that these instructions allow. Wiped when dropped. The
+    /// first long string pays for most of the powers.
     pub fn new(key: &Block, features: Features) -> Self {
         let mut ghash = Self::unbound();
         ghash.bind((times_x(Order::Reversed.number(key)), Order::Reversed), usize::MAX, features);
         ghash
     }
 
+    /// Replaces the key, on the same registers.
+    pub fn rekey(&mut self, key: &Block) {
+        let (first, order) = (times_x(Order::Reversed.number(key)), Order::Reversed);
+        self.powers.begin(first.to_le_bytes(), folded(first).to_le_bytes(), order);
+        self.all.take();
+        if let Some(by_products) = &self.by_products {
+            by_products.raise(&mut self.powers, FIRST_POWERS);
+        }
+    }
+
     /// A hash without a key. Bind it before use.
     pub fn unbound() -> Self {
         // Filled in place, because a move would leave a copy.
-        Self { powers: Wiped::from(Box::new(Powers::NONE)), by_products: None }
+        Self { powers: Wiped::from(Box::new(Powers::NONE)), all: OnceLock::new(), by_products: None }
     }
 
     /// Binds POLYVAL (RFC 8452 §3) to this key, for strings of at most `len_bytes`.
@@ -59,11 +74,8 @@ impl Ghash {
 
     fn bind(&mut self, (first, order): (u128, Order), len_bytes: usize, features: Features) {
         let powers = &mut self.powers;
-        (powers.order, powers.register_bits) = (order, 0);
-        let (power, folded) = (first.to_le_bytes(), (first ^ first.rotate_left(64)).to_le_bytes());
-        (powers.blocks[POWERS_MAX - 1], powers.folded[POWERS_MAX - 1]) = (power, folded);
-        powers.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
-        powers.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
+        powers.begin(first.to_le_bytes(), folded(first).to_le_bytes(), order);
+        self.all.take();
         self.by_products = None;
         for_each_register!(carryless_from_widest, W => {
             if self.by_products.is_none() {
@@ -78,10 +90,28 @@ impl Ghash {
         self.powers.register_bits == W::BITS
     }
 
-    /// The powers of the key. If carry-less products compute the hash, they need nothing else.
+    /// The powers of the key that were computed, for kernels of carry-less products: the first
+    /// [`FIRST_POWERS`], or all after [`Ghash::raise_all`].
     #[inline]
     pub(crate) fn powers(&self) -> &Powers {
-        &self.powers
+        self.all.get().map_or(&self.powers, |all| all)
+    }
+
+    /// Computes all powers of the key, unless they are there.
+    #[inline]
+    pub(crate) fn raise_all(&self) -> &Powers {
+        self.all.get_or_init(|| {
+            let mut all = Wiped::from(Box::new(Powers::NONE));
+            all.begin(
+                self.powers.blocks[POWERS_MAX - 1],
+                self.powers.folded[POWERS_MAX - 1],
+                self.powers.order,
+            );
+            if let Some(by_products) = &self.by_products {
+                by_products.raise(&mut all, POWERS_MAX);
+            }
+            all
+        })
     }
 
     /// Absorbs a string, padded with zeros to a whole block.
@@ -100,7 +130,10 @@ impl Ghash {
     /// Absorbs one block or more.
     fn absorb_blocks(&self, sum: &mut Block, blocks: &[u8]) {
         match &self.by_products {
-            Some(by_products) => by_products.absorb(&self.powers, sum, blocks),
+            Some(by_products) if self.powers.serves(blocks.len()) => {
+                by_products.absorb(&self.powers, sum, blocks);
+            }
+            Some(by_products) => by_products.absorb(self.raise_all(), sum, blocks),
             None => self.powers.absorb_by_integers(sum, blocks),
         }
     }
@@ -145,6 +178,11 @@ impl Order {
             Self::AsItIs => number.to_le_bytes(),
         }
     }
+}
+
+/// The sum of a power's halves, in both halves.
+const fn folded(power: u128) -> u128 {
+    power ^ power.rotate_left(64)
 }
 
 /// The product of two lanes divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] compute it.
@@ -198,6 +236,9 @@ const BESIDES: usize = 8;
 /// The number of powers for the widest registers.
 const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
+/// The powers that GHASH has from the beginning: enough for 64 bytes, some associated data and the lengths.
+pub(crate) const FIRST_POWERS: usize = 8;
+
 /// The powers of a key in lane order.
 ///
 /// `blocks[POWERS_MAX - k]` is power k, and zeros follow the first power. Powers for neighbouring blocks are
@@ -214,6 +255,8 @@ pub(crate) struct Powers {
     order: Order,
     /// The register width for which `blocks`, `folded` and `across` were computed; 0 before that.
     register_bits: usize,
+    /// The number of powers that were computed.
+    count: usize,
 }
 
 /// Powers for the blocks of some registers, and their folded halves.
@@ -268,7 +311,22 @@ impl Powers {
         in_second_lane: Power::ZERO,
         order: Order::Reversed,
         register_bits: 0,
+        count: 1,
     };
+
+    /// Takes the first power, and the sum of its halves.
+    fn begin(&mut self, power: Block, folded: Block, order: Order) {
+        (self.order, self.register_bits, self.count) = (order, 0, 1);
+        (self.blocks[POWERS_MAX - 1], self.folded[POWERS_MAX - 1]) = (power, folded);
+        self.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
+        self.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
+    }
+
+    /// Whether there are enough powers to hash so many bytes: a stride takes a power for each of its blocks.
+    const fn serves(&self, len_bytes: usize) -> bool {
+        let register_bytes = self.register_bits / 8;
+        len_bytes <= STRIDE * register_bytes || self.count * BLOCK_BYTES >= STRIDE * register_bytes
+    }
 
     /// Absorbs one block or more, by the first power and integer products. This is constant-time on CPUs with
     /// a constant-time integer multiplication.
@@ -309,6 +367,9 @@ impl Powers {
 
 /// An implementation by products of one kind of register.
 trait Absorb: Send + Sync {
+    /// Computes the first `count` powers from the first one.
+    fn raise(&self, powers: &mut Powers, count: usize);
+
     /// Absorbs one block or more.
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]);
 }
@@ -322,18 +383,23 @@ impl<W: CarrylessLanes> ByProducts<W> {
         let isa = W::Isa::detect(features)?;
         // GCM-SIV has a key per message, so only the powers that its length needs are computed.
         let lanes = W::BITS / 128;
-        let needed = match powers.order {
-            Order::Reversed => POWERS_MAX,
+        let count = match powers.order {
+            Order::Reversed => FIRST_POWERS,
             Order::AsItIs if len_bytes < STRIDE * W::BYTES => lanes,
             Order::AsItIs => STRIDE * lanes,
         };
-        isa.enter(Raise::<W>(isa, powers, needed));
-        powers.register_bits = W::BITS;
-        Some(Box::new(Self(isa)))
+        let by_products = Self(isa);
+        by_products.raise(powers, count);
+        Some(Box::new(by_products))
     }
 }
 
 impl<W: CarrylessLanes> Absorb for ByProducts<W> {
+    fn raise(&self, powers: &mut Powers, count: usize) {
+        self.0.enter(Raise::<W>(self.0, powers, count));
+        (powers.register_bits, powers.count) = (W::BITS, count);
+    }
+
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]) {
         self.0.enter(AbsorbBlocks::<W> { isa: self.0, powers, sum, blocks });
     }
