@@ -22,7 +22,8 @@ pub struct Tile {
     bytes: [u8; TILE_BYTES],
     /// Beyond these there are zeros.
     used_bytes: usize,
-    /// ShiftRows operations that were done by renaming words and not by moving them, modulo 4. See `repr`.
+    /// ShiftRows operations that were done by renaming words, not by moving them, modulo 4: see
+    /// `layout::repr`.
     pub phase: u8,
     /// What would be a gap: a tile that is moved from the stack into a box must bring nothing along that lay there before.
     rest: [u8; REST_BYTES],

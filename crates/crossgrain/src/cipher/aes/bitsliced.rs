@@ -1,8 +1,8 @@
 //! Bit-sliced AES. Word `8·byte + bit` holds that bit of every block in a bundle.
 //!
-//! ShiftRows moves no data: `Tile::phase` counts it, and `repr::shifted` gives the current place of a byte.
-//! After ShiftRows, a column consists of four bytes that only its own S-boxes and MixColumns use. A round
-//! therefore works in place, one column (32 words) at a time.
+//! ShiftRows moves no data: `Tile::phase` counts it, and `layout::repr::shifted` gives the current place of a
+//! byte. After ShiftRows, a column consists of four bytes that only its own S-boxes and MixColumns use. A
+//! round therefore works in place, one column (32 words) at a time.
 //!
 //! The functions of the whole cipher are generic over the number of words: 128 for AES, more for Rijndael
 //! with wider blocks (`cipher::rijndael`). The fused cipher leaves the S-box constant to its round keys

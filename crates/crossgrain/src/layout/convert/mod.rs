@@ -2,7 +2,7 @@
 //!
 //! Both directions are the same map, a transposition of bit matrices. It exchanges bit k of a word's index
 //! with bit k of the index inside the word (docs/layouts.md). There are three implementations.
-//! `tests/laws.rs` compares each with `repr`'s index map by setting single bits.
+//! `tests/laws.rs` compares each with the index map of `layout::repr` by setting single bits.
 
 mod blocks;
 mod groups;

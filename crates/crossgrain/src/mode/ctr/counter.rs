@@ -3,8 +3,9 @@
 //!
 //! * `blocks`: counters are written one after another.
 //! * `bitsliced`: block n of a bundle of 2ᴸ blocks is `first + n`. Bit k of n is a constant word
-//!   (`repr::lane`). The low L bits are therefore an addition by L one-bit adders. The higher bits have only
-//!   two values in a bundle, those of `first` and of `first + 2ᴸ`. The carry of each lane selects one.
+//!   (`layout::repr::lane`). The low L bits are therefore an addition by L one-bit adders. The higher bits
+//!   have only two values in a bundle, those of `first` and of `first + 2ᴸ`. The carry of each lane selects
+//!   one.
 //! * `vsliced`: only the lowest 32-bit word counts, until it wraps.
 //! * `bytesliced`: only the lowest byte counts, and the higher bytes see its carry.
 //!

@@ -1,10 +1,10 @@
 //! Search for keys of described ciphers, bit-sliced, 32 keys per thread, one key per lane.
 //!
-//! The schedule and rounds are the recorded operations of the description (`cipher::derived::gpu::recorded`), with their
-//! loops (`device::rolled`) and nested loops. A thread computes all round keys of its keys and keeps them in
-//! private memory, where the rounds read them. Decryption, which reads them from last to first, therefore
-//! needs no special case. The memory is up to 8704 bytes. This is 512 more than WebGPU guarantees, but native
-//! drivers accept it.
+//! The schedule and rounds are the recorded operations of the description (`cipher::derived::gpu::recorded`),
+//! with their loops (`cipher::derived::gpu::rolled`) and nested loops. A thread computes all round keys of its
+//! keys and keeps them in private memory, where the rounds read them. Decryption, which reads them from last to
+//! first, therefore needs no special case. The memory is up to 8704 bytes. This is 512 more than WebGPU
+//! guarantees, but native drivers accept it.
 //!
 //! All sixteen bytes of the result are compared. Data that is equal for all keys is in `keys`, one byte per
 //! vector: the output, its mask, the input, and the schedule's constants.
