@@ -6,10 +6,12 @@
 //! * A [`WholePart`] reads its source and writes its sink directly, without a tile. It also has the fused
 //!   kernels of single modes (GCM, OCB, chains).
 //!
-//! A [`Source`] says how a mode forms the cipher's input and combines the result with the data. A [`Count`]
-//! writes counter blocks into a tile. The folder of each cipher (`cipher`) has its kernels, and gives its part
-//! names, their order and its key schedule in a `Parts`. Counters, tweaks, masks, GHASH and chains are in the
-//! folders of their modes (`mode`).
+//! A [`Source`] describes how a mode forms the cipher's input and combines the result with the data. A
+//! [`Count`] writes counter blocks into a tile.
+//!
+//! The folder of each cipher (`cipher`) has its kernels. Its `Parts` give the names of the parts, their order
+//! and the key schedule. Counters, tweaks, masks, GHASH and chains are in the folders of their modes
+//! (`mode`).
 //!
 //! * `lanes` schedules chains of many messages; `own_keys` has the trait of kernels with a key per lane
 //! * `search` has the traits of kernels that try keys
@@ -120,7 +122,7 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
 /// They stay at the same address when this value is moved, and are wiped when it is dropped.
 pub struct Keys {
     round_keys: Wiped<dyn Any + Send + Sync>,
-    /// Whether AES instructions computed them, so that little of the stack holds parts of the key.
+    /// Whether AES instructions computed them. Little of the stack then holds parts of the key.
     is_shallow: bool,
 }
 
@@ -135,12 +137,13 @@ impl Keys {
         Self { round_keys: round_keys.into(), is_shallow: false }
     }
 
-    /// Says that AES instructions computed them.
+    /// Records whether AES instructions computed them.
     pub(crate) fn shallow(self, is_shallow: bool) -> Self {
         Self { is_shallow, ..self }
     }
 
-    /// Whether their computation left parts of the key in little of the stack: see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    /// Whether their computation left parts of the key in only a small part of the stack: see
+    /// [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
     pub const fn is_shallow(&self) -> bool {
         self.is_shallow
     }
@@ -283,8 +286,8 @@ pub trait WholePart: Send + Sync {
         0
     }
 
-    /// Whether AES instructions set up its key, so that little of the stack holds parts of the key afterwards: see
-    /// [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    /// Whether AES instructions set up its key. Only a small part of the stack then holds parts of the key:
+    /// see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
     fn is_shallow(&self) -> bool {
         false
     }

@@ -7,9 +7,10 @@
 //! * `own_keys` runs CTR, ECB, CBC and CMAC over records that each have their own key.
 //! * `registry` lists the modes. `few` has lists for one message or many.
 //!
-//! The folder of a mode has its entry (`mod.rs`), which knows no variant, the slow form that tests compare
-//! with (`reference`), and what kernels know of the mode: `chained::chain`, `ctr::counter`, `gcm::ghash`,
-//! `gcm::params`, `ocb::mask` and `xts::tweak`. These lie below the planner; the entries lie above it.
+//! Each mode has a folder. Its `mod.rs` is the mode's entry, which knows no variant. `reference` is a slow
+//! form that tests compare with. Other files are used by kernels: `chained::chain`, `ctr::counter`,
+//! `gcm::ghash`, `gcm::params`, `ocb::mask` and `xts::tweak`. Those files lie below the planner; the entries
+//! lie above it.
 //!
 //! [`Options`] chooses the plans of a mode and binds them to the schedule of its key.
 
@@ -109,8 +110,8 @@ impl Options {
         Ok(Limits { features, policy, forced, secret_counter: false })
     }
 
-    /// The same with variants chosen freely: for what a mode computes besides the job that they, or a plan,
-    /// were named for.
+    /// These options without named variants and plans. A mode uses them for computations other than the job
+    /// that the variants or plans were named for.
     fn freely(&self) -> Self {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
     }
@@ -130,7 +131,7 @@ impl Options {
     /// A key's schedule, for the programs of a mode.
     fn schedule(&self, key: &Key) -> Result<Schedule, Error> {
         let schedule = Schedule::of(key, self.limits()?.features);
-        // Now, because later frames may reach further down and would keep old contents in their gaps.
+        // Wiped now, because later frames may reach further down and keep old contents in their padding.
         schedule.wipe_stack();
         Ok(schedule)
     }
@@ -140,7 +141,7 @@ impl Options {
         self.program_within(job, schedule, self.limits()?)
     }
 
-    /// CTR from counters that tell something of the key.
+    /// A program for CTR whose counters are secret, because they reveal something about the key.
     fn program_of_secret_counter(&self, cipher: Cipher, schedule: &Schedule) -> Result<Program, Error> {
         let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Counter };
         self.program_within(job, schedule, Limits { secret_counter: true, ..self.limits()? })
@@ -159,7 +160,8 @@ impl Options {
         Ok(self.planned(job, &self.limits()?)?.to_vec())
     }
 
-    /// The plans given; else those with the variants named, whatever anything costs; else the cheapest.
+    /// The given plans, if any. Otherwise the plans with the named variants, regardless of cost. Otherwise
+    /// the cheapest plans.
     fn planned(&self, job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
         if let Some(last) = self.plans.last() {
             if !limits.forced.is_empty() {
@@ -179,7 +181,8 @@ impl Options {
 /// A job within limits, and its plans.
 type Known = (Job, Limits, Arc<[Plan]>);
 
-/// The plans by estimates, remembered: a program for a short message must not cost a search.
+/// The plans by estimated costs. They are cached, so that a program for a short message does not cost a
+/// search.
 fn estimated(job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
     static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! What is derived from the description of a cipher: kernels, rows, key search and GPU programs.
+//! Code that is generic over a cipher's description: kernels, rows, key search and GPU programs.
 //!
-//! A described cipher (SM4, Camellia, ARIA, Kuznyechik) has no kernel of its own. These files are generic
-//! over its description. AES uses the byte-sliced kernel too.
+//! The described ciphers (SM4, Camellia, ARIA, Kuznyechik) have no separate kernels. All of theirs come from
+//! these files. AES uses the byte-sliced kernel too.
 //!
 //! * `kernels`: whole ciphers on tiles
 //! * `search`: key search

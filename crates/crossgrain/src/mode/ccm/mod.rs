@@ -222,8 +222,8 @@ impl Ccm {
 
     /// Encrypts or decrypts a short message. The result is its tag as a whole block.
     ///
-    /// One run of CTR, from counter block 0 on, encrypts the message and gives the mask of the tag. One chain authenticates
-    /// everything, which is copied into one string for that.
+    /// One run of CTR from counter block 0 on gives the mask of the tag and encrypts the message. The input
+    /// of the CBC-MAC is copied into one string, so that one chain authenticates all of it.
     fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
         let (front, aad) = self.header(message);
         let (first, len_bytes) = (Self::block(message.nonce, 0, 0), message.buffers.len_bytes());
@@ -259,7 +259,7 @@ impl Ccm {
     }
 }
 
-/// Bytes of a message, and of its associated data, that take the short way.
+/// The longest message, and the longest associated data, in bytes, for `run_short`.
 const SHORT_BYTES: usize = 256;
 
 fn is_short(message: &AeadMessage<'_>) -> bool {

@@ -10,6 +10,9 @@
 //! ```
 //!
 //! All integers are big-endian. GHASH processes the blocks of a message in order, on one thread.
+//!
+//! Messages with nonces of 12 bytes that run on one thread go to a kernel that computes CTR and GHASH in one
+//! pass, if the plan has one. For other messages this file runs the counter program and GHASH piece by piece.
 
 pub mod ghash;
 pub mod params;
@@ -58,10 +61,12 @@ const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
 /// The length of nonces that are counters themselves.
 const NONCE_BYTES: usize = GcmWay::NONCE_BYTES;
 
-/// What is encrypted and hashed before more is encrypted, so that it is still in cache.
+/// Bytes that are encrypted and then hashed, so that they are still in cache for GHASH. With several threads,
+/// a piece has eight times this for each thread.
 const PIECE_BYTES: usize = 128 * 1024;
 
-/// Messages of many that a thread takes at a time: the kernel of short ones goes on without a call between them.
+/// Messages that a thread takes at a time from a list. The kernel for short messages processes several in one
+/// call.
 const GROUP_MESSAGES: usize = 64;
 
 /// GCM: nonces of any length, ideally 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
@@ -85,13 +90,15 @@ const GROUP_MESSAGES: usize = 64;
 /// ```
 pub struct Gcm {
     counter: Program,
-    /// For nonces of other lengths, whose counters tell something of what makes tags.
-    /// Made when the first of them comes: most callers never bring one.
+    /// The counter program for nonces of other lengths. Their counters come from GHASH and are secret,
+    /// because they reveal something about the authentication key. It is made for the first of these nonces:
+    /// most callers never use one.
     secret_counter: OnceLock<Program>,
     key: Key,
     options: Options,
     ghash: Ghash,
-    /// Shorter messages, with nonces of [`NONCE_BYTES`], go to the kernel of whole messages at once. 0 where there is no such kernel.
+    /// Messages with fewer bytes and nonces of [`NONCE_BYTES`] go to the kernel for whole messages at once. 0
+    /// if no kernel exists.
     kernel_below_bytes: u64,
     tag_bytes: usize,
     tag_kept: &'static Block,
@@ -114,7 +121,7 @@ impl Gcm {
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
         let bound = Self::bind(key, options);
-        // What made the program and what ran it went equally deep: to overwrite it once is enough.
+        // Key set-up and the run in `bind` use the stack equally deep, so one wipe is enough.
         match &bound {
             Ok((counter, ..)) => counter.wipe_setup_stack(),
             Err(_) => wipe_stack(),
@@ -129,7 +136,7 @@ impl Gcm {
         Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes, tag_kept })
     }
 
-    /// Replaces the key by another one of the same cipher. The length of tags, options and plans stay. See
+    /// Replaces the key by another one of the same cipher. Tag length, options and plans stay. See
     /// [`Ecb::rekey`](super::Ecb::rekey).
     ///
     /// # Errors
@@ -140,7 +147,7 @@ impl Gcm {
         replaced
     }
 
-    /// In a frame of its own, to be wiped.
+    /// A separate function, so that its stack frame can be wiped.
     #[inline(never)]
     fn take_key(&mut self, key: &Key) -> Result<(), Error> {
         self.counter.replace_key(key)?;
@@ -152,38 +159,40 @@ impl Gcm {
         Ok(())
     }
 
-    /// Binds the counters' program to a key, and GHASH to what it makes of zero, and says whether there is a kernel for both. In a frame
-    /// of its own, to be wiped.
+    /// Binds the counter program and GHASH to a key. Also returns whether a kernel computes both.
+    ///
+    /// A separate function, so that its stack frame can be wiped.
     #[inline(never)]
     fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, bool), Error> {
         let limits = options.limits()?;
-        // First: this wipes the stack, so that allocations of plans and programs keep no part of the key in their gaps.
+        // The schedule comes first, because computing it wipes the stack. Plans and programs that are
+        // allocated later then keep no part of the key in their padding.
         let schedule = options.schedule(key)?;
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
         let threads = Threads::at_most(options.threads);
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         add_keystream(&counter, 0, &mut h);
-        // The kernel's registers may be narrower than the widest. It gives a GHASH with powers for them.
+        // The kernel's registers may be narrower than the widest. Its GHASH has powers for their width.
         let of_kernel = counter.prepare_gcm(&h);
         let has_kernel = of_kernel.is_some();
         let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, limits.features));
         Ok((counter, ghash, has_kernel))
     }
 
-    /// Admits a nonce of another length than [`NONCE_BYTES`], and makes the program for it, unless it is there.
+    /// Checks a nonce whose length is not [`NONCE_BYTES`], and makes the program for it unless it exists.
     fn admits_rare(&self, nonce: &[u8]) -> Result<(), Error> {
         Mode::Gcm.admits_nonce(nonce.len())?;
         if self.secret_counter.get().is_none() {
             let schedule = self.options.schedule(&self.key)?;
             let program = self.options.program_of_secret_counter(self.key.cipher(), &schedule)?;
-            // Another thread may have been quicker; its program is the same.
+            // Another thread may have made it first. Its program is the same.
             drop(self.secret_counter.set(program));
         }
         Ok(())
     }
 
-    /// The counter block J₀ (SP 800-38D §7.1, step 2), as big-endian number.
+    /// The counter block J₀ (SP 800-38D §7.1, step 2) as a big-endian number.
     fn first(&self, nonce: &[u8]) -> u128 {
         let mut first = [0; BLOCK_BYTES];
         if nonce.len() == NONCE_BYTES {
@@ -196,7 +205,7 @@ impl Gcm {
         u128::from_be_bytes(first)
     }
 
-    /// What encrypts under a nonce that was admitted.
+    /// The counter program for a nonce that was checked.
     fn counter_of(&self, nonce: &[u8]) -> &Program {
         match self.secret_counter.get() {
             _ if nonce.len() == NONCE_BYTES => &self.counter,
@@ -205,23 +214,24 @@ impl Gcm {
         }
     }
 
-    /// GHASH of a string so far.
+    /// GHASH of a string, without the lengths.
     fn hash_of(&self, string: &[u8]) -> Block {
         let mut sum = [0; BLOCK_BYTES];
         self.ghash.absorb(&mut sum, string);
         sum
     }
 
-    /// GHASH with the two lengths as its last block.
+    /// Absorbs the two lengths, the last block of GHASH.
     fn finish(&self, sum: &mut Block, aad_bytes: usize, len_bytes: usize) {
         let bits = |bytes: usize| 8 * bytes as u128;
         self.ghash.absorb(sum, &(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes());
     }
 
-    /// The tag, once all of the ciphertext is hashed.
+    /// The tag, from the GHASH of the associated data and all of the ciphertext.
     fn tag(&self, mut sum: Block, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Tag {
         self.finish(&mut sum, aad.len(), len_bytes);
-        // In one place: with the sum, the mask would give away what makes tags.
+        // The mask is added to the sum in place, so it is never stored separately. Together, mask and sum
+        // would reveal the authentication key.
         add_keystream(program, first, &mut sum);
         let tag = Tag::cut(&sum, self.tag_bytes);
         wipe(&mut sum);
@@ -232,13 +242,14 @@ impl Gcm {
         GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
     }
 
-    /// Whether there is a kernel for whole messages.
+    /// Whether the program has a kernel for whole messages.
     const fn has_kernel(&self) -> bool {
         self.kernel_below_bytes > 0
     }
 
-    /// Seals a message that needs no further look, or opens it, by the kernel, and says whether its tag is right; nothing of others. It is
-    /// admitted by that.
+    /// Seals or opens a message by the kernel, if its nonce, length and tag length are the usual ones.
+    /// Returns whether the tag is right, or `None` for other messages. A message that the kernel takes need
+    /// not be checked by `admits`.
     #[inline(always)]
     fn usual_by_kernel(&self, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
@@ -250,15 +261,15 @@ impl Gcm {
         Some(self.by_kernel(opens, nonce, message))
     }
 
-    /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where there is no kernel, or it does not
-    /// take the message: for several threads, or with a nonce of another length.
+    /// Seals or opens a message by the kernel, and returns whether the tag is right. Returns `None` if no
+    /// kernel exists, if several threads would be faster, or if the nonce has another length.
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
         let takes = self.has_kernel() && !threads.pays(message.buffers.len_bytes());
         takes.then(|| self.by_kernel(opens, nonce, message))
     }
 
-    /// The kernel. What is forged leaves zeros.
+    /// Runs the kernel. If the tag is wrong, overwrites the output with zeros.
     #[inline(always)]
     fn by_kernel(&self, opens: bool, nonce: &[u8; NONCE_BYTES], message: &mut AeadMessage<'_>) -> bool {
         let right = self.counter.gcm(&self.way(opens), nonce, message);
@@ -268,7 +279,8 @@ impl Gcm {
         right
     }
 
-    /// Seals short messages in front, or opens them, by the kernel, and says how many they are. Of one that is forged it leaves zeros.
+    /// Seals or opens short messages from the front of the list by the kernel, and returns their number. If a
+    /// tag is wrong, overwrites the output of that message with zeros.
     #[inline(always)]
     fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         let is_short =
@@ -303,7 +315,8 @@ impl Gcm {
         *tag = self.tag(sum, (program, first), aad, len_bytes);
     }
 
-    /// Opens a message; says whether its tag is right. What is forged leaves zeros, unless by the length of its tag.
+    /// Opens a message and returns whether its tag is right. If the tag is wrong, overwrites the output with
+    /// zeros. If only its length is wrong, the output stays as it was.
     #[inline(never)]
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
         if message.tag.len_bytes() != self.tag_bytes {
@@ -376,8 +389,9 @@ impl Aead for Gcm {
     }
 }
 
-/// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where
-/// these wrap another one begins (SP 800-38D §6.5).
+/// Cuts the buffers into parts, each with its first counter. The first part starts `position_bytes` after the
+/// beginning of the message, whose first counter is J₀ + 1. A new part begins where the last 32 bits of the
+/// counter wrap, because there is no carry into the others (SP 800-38D §6.5).
 fn under_counters(
     first: u128,
     position_bytes: usize,
@@ -394,7 +408,7 @@ fn under_counters(
     })
 }
 
-/// Adds the cipher of a counter block.
+/// XORs the encryption of a counter block into `to`.
 fn add_keystream(counter: &Program, block: u128, to: &mut Block) {
     counter.run(Source::Counter(Counter::big_endian(block)), Buffers::in_place(to));
 }

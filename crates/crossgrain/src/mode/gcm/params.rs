@@ -1,4 +1,4 @@
-//! What kernels that fuse GCM receive.
+//! Parameters of the kernels that compute CTR and GHASH together.
 
 use super::ghash::Ghash;
 use crate::block::Block;
@@ -26,6 +26,7 @@ impl GcmWay<'_> {
     /// The nonce length in bytes for which no GHASH is needed to form J₀.
     pub const NONCE_BYTES: usize = 12;
 
-    /// The longest message in bytes that [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short) takes: the size of the widest register.
+    /// The longest message in bytes that [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short) takes:
+    /// the size of the widest register.
     pub const SHORT_BYTES_MAX: usize = 64;
 }

@@ -240,8 +240,9 @@ impl Ocb {
 
     /// Encrypts or decrypts a short message. The result is its tag as a whole block.
     ///
-    /// Blocks that do not depend on each other are encrypted together: first the nonce and the associated data, then the message,
-    /// the pad of its incomplete block and the tag. To open, the tag comes last.
+    /// Independent blocks are encrypted together. The first run has the nonce block and the associated data.
+    /// The second has the message, the pad of its incomplete block and, when sealing, the tag. When opening,
+    /// the tag has a third run.
     fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
         let AeadMessage { nonce, aad, buffers, .. } = message;
         let mut blocks = WipedBlocks([[0; BLOCK_BYTES]; SHORT_RUN_BLOCKS]);
@@ -440,10 +441,10 @@ impl fmt::Debug for Ocb {
     }
 }
 
-/// Whole blocks of a message, and of its associated data, that take the short way.
+/// The longest message, and the longest associated data, in blocks, for `run_short`.
 const SHORT_BLOCKS: usize = 16;
 
-/// The blocks of its longest run: those of the message, the pad of an incomplete block and the tag.
+/// Blocks of its longest run: those of the message, the pad of an incomplete block and the tag.
 const SHORT_RUN_BLOCKS: usize = SHORT_BLOCKS + 2;
 
 fn is_short(message: &AeadMessage<'_>) -> bool {

@@ -110,7 +110,7 @@ impl Offsets {
         sum(*first, self.table[number])
     }
 
-    /// L_*: what the offset of an incomplete last block adds to that of the block before.
+    /// L_*, the difference between the offset of an incomplete last block and that of the block before it.
     pub(super) const fn rest(&self) -> &Block {
         &self.rest_and_sum[0]
     }

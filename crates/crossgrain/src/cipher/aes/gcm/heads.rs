@@ -1,4 +1,4 @@
-//! Counters of a message after round 1 of AES, from a table of the key.
+//! The states of counter blocks after round 1 of AES, from a table that depends only on the key.
 //!
 //! In round 1 the lowest byte of a counter, which is the last of its block, affects only column 0. There
 //! MixColumns adds it to bytes 0, 5 and 10, which belong to the nonce. The state is therefore a sum:
@@ -7,9 +7,9 @@
 //! after_round_1[lowest byte] ⊕ rest
 //! ```
 //!
-//! The table depends only on the key. `rest` is common to a group of 256 counters. A register of counters
-//! takes one addition instead of three and a round. The table is read at public places, in the order of
-//! counters, which begin with 1: constant-time.
+//! `rest` is common to a group of 256 counters. A register of counter blocks takes one XOR instead of three
+//! and a round. The table is read in the order of counters, which begin with 1. Its indices are therefore
+//! public, and the lookup is constant-time.
 //!
 //! Layout: `Repr::Blocks`, as in `instructions`.
 //! Needs `AesLanes`.
@@ -36,7 +36,8 @@ const GROUP_BYTES: usize = GROUP_BLOCKS * BLOCK_BYTES;
 /// The index of a counter's lowest byte in its block.
 const LOWEST: usize = BLOCK_BYTES - 1;
 
-/// The table of a key: its beginning, which serves short messages, and all of it from the first longer message on.
+/// The tables of a key. `first` serves short messages. `all` has every entry and is computed for the first
+/// longer message.
 pub(in crate::cipher::aes) struct Heads {
     first: Table<FIRST_COUNTERS>,
     all: OnceLock<Wiped<Table<ALL_COUNTERS>>>,
@@ -45,17 +46,19 @@ pub(in crate::cipher::aes) struct Heads {
 /// The state after round 1 for each lowest byte of a counter.
 #[repr(align(64))]
 struct Table<const COUNTERS: usize> {
-    /// Round key 0, in which the lowest byte of the counter is such that it adds nothing.
+    /// Round key 0 with `NO_BYTE` as its last byte, so that the lowest byte of a counter adds nothing to
+    /// `rest`.
     key: Wide,
-    /// Aligns the entry of counter 2, with which the data begins, to a cache line.
+    /// Aligns the entry of counter 2, the first that encrypts data, to a cache line.
     _gap: [Block; 2],
     after_round_1: [Block; COUNTERS],
 }
 
-/// Counters of the beginning: those of the tag and of 64 bytes, up to a whole register.
+/// Entries of `first`: the counters of the tag and of 64 bytes of data, rounded up to a whole register.
 pub(super) const FIRST_COUNTERS: usize = 8;
 
-/// All lowest bytes, and again those from 0 on for registers that begin near the end.
+/// Entries of `all`: one for each lowest byte, then those from 0 on again, for registers that begin near the
+/// end.
 const ALL_COUNTERS: usize = GROUP_BLOCKS + BUNDLE_BLOCKS_MAX;
 
 impl<const COUNTERS: usize> Table<COUNTERS> {
@@ -76,13 +79,13 @@ impl Heads {
     /// Zeros. The owner's memory is wiped when it is dropped.
     pub(in crate::cipher::aes) const NONE: Self = Self { first: Table::NONE, all: OnceLock::new() };
 
-    /// Computes the beginning of the table.
+    /// Computes `first`, and discards `all` of the key before.
     pub(in crate::cipher::aes) fn begin<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
         self.all.take();
         self.first.fill::<W>(isa, keys);
     }
 
-    /// Computes all of the table, unless it is there.
+    /// Computes `all`, unless it exists.
     #[inline]
     pub(super) fn fill<W: AesLanes>(&self, isa: W::Isa, keys: &WideKeys) {
         self.all.get_or_init(|| {
@@ -92,7 +95,8 @@ impl Heads {
         });
     }
 
-    /// Round key 0 without the lowest byte, and the entries: all of them if [`Heads::fill`] was called, otherwise the first.
+    /// Round key 0 without its lowest byte, and the table entries: all of them if [`Heads::fill`] was called,
+    /// otherwise the first ones.
     #[inline(always)]
     fn entries(&self) -> (&Wide, &[Block]) {
         match self.all.get() {
@@ -148,7 +152,7 @@ pub(super) struct Counters<'a, W: AesLanes> {
     group: u32,
     /// The offset in the table of the entry for its lowest byte.
     at: usize,
-    /// The other summand, in every lane.
+    /// `rest` of the group, in every lane.
     rest: W,
 }
 
@@ -173,7 +177,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
         counters
     }
 
-    /// The summand of all bytes of the next counter but the lowest.
+    /// `rest` for the group of the next counter: the part of the state that its lowest byte does not affect.
     #[inline(always)]
     fn rest(&self) -> W {
         let (front, back) = parts_of(self.nonce);
@@ -209,7 +213,8 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     #[inline(always)]
     pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
         let Self { isa, entries, rest, .. } = *self;
-        // This does not change the value, but the compiler does not know that.
+        // The remainder does not change the value, because `at` is always less. The compiler does not know
+        // that.
         let at = self.at % GROUP_BYTES;
         let entries = &entries.as_flattened()[at..][..N * W::BYTES];
         let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);

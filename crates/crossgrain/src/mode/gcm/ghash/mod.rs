@@ -34,8 +34,8 @@ use crate::block::{BLOCK_BYTES, Block};
 /// GHASH or POLYVAL with one key.
 pub struct Ghash {
     powers: Wiped<Powers>,
-    /// All powers, computed for the first string that needs more than the first few. A key that seals one short
-    /// message does not pay for them.
+    /// All powers, computed for the first string that needs more than the first few. A key that seals only
+    /// one short message never computes them.
     all: OnceLock<Wiped<Powers>>,
     /// The implementation by carry-less products, if there is one. Otherwise integer products compute the
     /// hash.
@@ -43,8 +43,8 @@ pub struct Ghash {
 }
 
 impl Ghash {
-    /// GHASH under this key, on the widest registers that these instructions allow. Wiped when dropped. The
-    /// first long string pays for most of the powers.
+    /// GHASH under this key, on the widest registers that these instructions allow. Wiped when dropped. Most
+    /// powers are computed only for the first long string.
     pub fn new(key: &Block, features: Features) -> Self {
         let mut ghash = Self::unbound();
         ghash.bind((times_x(Order::Reversed.number(key)), Order::Reversed), usize::MAX, features);
@@ -97,7 +97,7 @@ impl Ghash {
         self.all.get().map_or(&self.powers, |all| all)
     }
 
-    /// Computes all powers of the key, unless they are there.
+    /// Computes all powers of the key, unless they exist.
     #[inline]
     pub(crate) fn raise_all(&self) -> &Powers {
         self.all.get_or_init(|| {
@@ -218,7 +218,7 @@ fn carryless(a: u64, b: u64) -> u128 {
     product
 }
 
-/// A reversed key times x. Products of reversed blocks are divided by x, and this factor makes up for it.
+/// A reversed key times x. Products of reversed blocks are divided by x, and this factor compensates.
 fn times_x(key: u128) -> u128 {
     let overflow = (key >> 127) * (0xc2 << 120 | 1);
     key << 1 ^ overflow
@@ -230,13 +230,13 @@ pub(crate) const STRIDE: usize = 8;
 /// Blocks in the widest register.
 pub(crate) const LANES_MAX: usize = 4;
 
-/// Blocks that can be hashed in one sum with a stride: those of a message other than its data.
+/// Blocks of a message other than its data that can be hashed in one sum with a stride.
 const BESIDES: usize = 8;
 
 /// The number of powers for the widest registers.
 const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
-/// The powers that GHASH has from the beginning: enough for 64 bytes, some associated data and the lengths.
+/// Powers that are computed with the key: enough for 64 bytes, some associated data and the lengths.
 pub(crate) const FIRST_POWERS: usize = 8;
 
 /// The powers of a key in lane order.
@@ -322,7 +322,8 @@ impl Powers {
         self.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
     }
 
-    /// Whether there are enough powers to hash so many bytes: a stride takes a power for each of its blocks.
+    /// Whether there are enough powers to hash `len_bytes` bytes. A stride needs a power for each of its
+    /// blocks.
     const fn serves(&self, len_bytes: usize) -> bool {
         let register_bytes = self.register_bits / 8;
         len_bytes <= STRIDE * register_bytes || self.count * BLOCK_BYTES >= STRIDE * register_bytes
