@@ -1,7 +1,9 @@
-//! Fast encryption of bulk data with block ciphers: AES, Serpent, SM4, Camellia, ARIA, Kuznyechik and Rijndael with wide blocks.
+//! Fast encryption of bulk data with block ciphers: AES, Serpent, SM4, Camellia, ARIA, Kuznyechik and
+//! Rijndael with wide blocks.
 //!
-//! Each step of a cipher has several implementations: on whole blocks, on bytes, or bit-sliced. The library runs the fastest
-//! combination for the CPU. All combinations produce the same bytes, and by default all are constant-time.
+//! Each step of a cipher has several implementations: on whole blocks, on bytes, or bit-sliced. The library
+//! runs the fastest combination for the CPU. All combinations produce the same bytes, and the default ones
+//! are constant-time.
 //!
 //! ```
 //! use crossgrain::mode::{Aead as _, Gcm};
@@ -38,8 +40,9 @@
 //! | search for a lost key | the crate `crossgrain-search` |
 //! | use a GPU | the crate `crossgrain-gpu` |
 //!
-//! Each mode has `new`, with default options, and `with_options`. `apply`, `seal` and `open` accept `&mut data` or
-//! `(&input, &mut output)`, and all types that convert into [`Buffers`]. Keys are overwritten when dropped.
+//! Each mode has `new`, with default options, and `with_options`. `apply`, `seal` and `open` accept
+//! `&mut data`, `(&input, &mut output)`, and all other types that convert into [`Buffers`]. Keys are
+//! overwritten when dropped.
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -104,8 +107,8 @@ pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 pub use cipher::rijndael::stream as wide;
 pub use variant::Policy;
 
-/// What the crates, tests and examples of this workspace share with this one: no part of its interface, and it may change at any
-/// time.
+/// Items for the other crates, the tests and the examples of this workspace. They are not part of the
+/// interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::arch::{wipe, wipe_deep_stack, wipe_stack};
@@ -120,7 +123,7 @@ pub mod internal {
         };
     }
 
-    /// The kernels' side of the modes.
+    /// The files of the modes that kernels use.
     pub mod mode {
         pub mod chained {
             pub use crate::mode::chained::chain;
@@ -139,7 +142,7 @@ pub mod internal {
         }
     }
 
-    /// The slow forms of ciphers and modes, which tests compare everything with.
+    /// The slow forms of ciphers and modes, with which tests compare all others.
     pub mod reference {
         pub use crate::cipher::reference::{BlockCipher, cipher};
         pub use crate::mode::ccm::reference as ccm;

@@ -20,12 +20,13 @@ pub const TILE_BYTES: usize = TILE_WORDS * 64;
 #[repr(C, align(64))]
 pub struct Tile {
     bytes: [u8; TILE_BYTES],
-    /// Beyond these there are zeros.
+    /// All bytes after these are zero.
     used_bytes: usize,
     /// ShiftRows operations that were done by renaming words, not by moving them, modulo 4: see
     /// `layout::repr`.
     pub phase: u8,
-    /// What would be a gap: a tile that is moved from the stack into a box must bring nothing along that lay there before.
+    /// Takes the place of padding. A tile that is moved from the stack into a box would copy old stack
+    /// contents in its padding.
     rest: [u8; REST_BYTES],
 }
 
@@ -74,8 +75,8 @@ impl Tile {
     pub fn bundle<W: Register, const N: usize>(&self, _isa: W::Isa, index: usize) -> &[W; N] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
         let bytes = &self.bytes[index * N * W::BYTES..][..N * W::BYTES];
-        // SAFETY: the slice is as long as N words, at a multiple of their size from a 64-byte boundary;
-        // `Register` promises that any bytes are a valid W wherever its token is at hand.
+        // SAFETY: the slice is as long as N words and starts at a multiple of their size from a 64-byte
+        // boundary. `Register` promises that any bytes are a valid W wherever its token exists.
         unsafe { &*bytes.as_ptr().cast() }
     }
 
@@ -97,8 +98,8 @@ impl Tile {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
         assert!(count <= const { TILE_BYTES / (N * W::BYTES) });
         let bytes = self.front_mut(count * N * W::BYTES);
-        // SAFETY: the slice is as long as `count` bundles, from a 64-byte boundary; any bytes are valid words, as in `bundle`. The borrow
-        // is exclusive.
+        // SAFETY: the slice is as long as `count` bundles and starts at a 64-byte boundary. Any bytes are
+        // valid words, as in `bundle`. The borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
     }
 }
@@ -123,7 +124,7 @@ impl fmt::Debug for Tile {
 
 /// Overwrites secret bytes with zeros, in a way that the compiler cannot optimise away.
 ///
-/// `Zeroize` would write byte by byte. For a tile this takes as long as a short run takes to encrypt it.
+/// `Zeroize` would write byte by byte. For a tile, that takes as long as a short run takes to encrypt it.
 #[inline(always)]
 pub fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
@@ -133,24 +134,24 @@ pub fn wipe(bytes: &mut [u8]) {
 /// More stack than AES instructions use for key set-up. `tests/stack.rs` measures it.
 const SETUP_STACK_BYTES: usize = 4 * 1024;
 
-/// Twice the stack that single messages use on registers, and the frames of callers that are above a mode's drop.
-/// `tests/memory.rs` finds no secret with half of it.
+/// Twice the stack that single messages use on registers, plus the frames of callers above the drop of a
+/// mode. `tests/memory.rs` finds no secret with half of it.
 const STACK_BYTES: usize = 16 * 1024;
 
-/// More stack than runs over tiles use, and than many messages together use.
+/// More stack than runs over tiles use, and more than many messages run together use.
 const DEEP_STACK_BYTES: usize = 96 * 1024;
 
 /// Overwrites the stack below the caller, then clears the registers.
 ///
-/// Functions that have returned leave round keys in both: copies on the stack, and values for which they had
-/// no register. This depth suffices after key set-up with AES instructions.
+/// Functions that have returned may leave round keys in both. On the stack these are copies, and values for
+/// which no register was free. The depth suffices after key set-up with AES instructions.
 #[inline(never)]
 pub fn wipe_setup_stack() {
     wipe(&mut [0; SETUP_STACK_BYTES]);
     clear_registers();
 }
 
-/// The same after functions that worked on registers.
+/// [`wipe_setup_stack`] with more bytes, for use after functions that worked on registers.
 #[inline(never)]
 pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);

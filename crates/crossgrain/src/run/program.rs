@@ -34,13 +34,13 @@ pub struct Program {
     bound: Vec<Bound>,
     /// Shared by the programs of many keys.
     plans: Arc<[Plan]>,
-    /// Whether its source is counters.
+    /// Whether the source is a counter.
     counts: bool,
     threads: Threads,
     cipher: Cipher,
     features: Features,
     depth: Depth,
-    /// Whether it ran many messages together, which takes 20 KiB of stack.
+    /// Whether it ran many messages together, which takes 20 KiB of stack. Its drop then wipes deeper.
     ran_many: AtomicBool,
     /// Whether its drop wipes the stack.
     wipes_stack: bool,
@@ -61,7 +61,8 @@ impl Schedule {
         Self { keys: Keys::expand(key, features), cipher: key.cipher() }
     }
 
-    /// Overwrites the stack below the caller, unless [`Schedule::of`] used so little of it that the wipe after [`Program::of`] suffices.
+    /// Overwrites the stack below the caller. Does nothing if [`Schedule::of`] used so little of it that the
+    /// wipe after [`Program::of`] suffices.
     pub fn wipe_stack(&self) {
         if !self.keys.is_shallow() {
             wipe_stack();
@@ -69,14 +70,14 @@ impl Schedule {
     }
 }
 
-/// How deep below their callers the runs of a program leave parts of its key on the stack.
+/// How deep on the stack, below their caller, the runs of a program leave parts of its key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Depth {
-    /// As deep as kernels on registers do. Key set-up uses AES instructions, and little of the stack.
+    /// As deep as kernels on registers. Key set-up uses AES instructions and little of the stack.
     Shallow,
-    /// As deep as kernels on registers do.
+    /// As deep as kernels on registers.
     Registers,
-    /// As deep as runs over tiles do.
+    /// As deep as runs over tiles.
     Tiles,
 }
 
@@ -121,7 +122,8 @@ impl Program {
         threads: Threads,
     ) -> Result<Self, Error> {
         let program = Self::of_message(plans, schedule, features, threads);
-        // The drop of the program wipes what is deeper. It holds the key until then.
+        // This wipes only as deep as key set-up goes. The program holds the key until it is dropped, and its
+        // drop wipes the deeper stack.
         match &program {
             Ok(program) => program.wipe_setup_stack(),
             Err(_) => wipe_stack(),
@@ -129,14 +131,14 @@ impl Program {
         Ok(program?.wiping_stack())
     }
 
-    /// Has it wipe the stack when it is dropped.
+    /// Makes the program wipe the stack when it is dropped.
     pub(crate) fn wiping_stack(mut self) -> Self {
         self.wipes_stack = true;
         self
     }
 
-    /// The same for a key of one message alone. It leaves the stack to the mode, which makes many such programs and wipes it when
-    /// dropped.
+    /// [`Program::of`] for modes that wipe the stack themselves. A mode with a key for each message makes
+    /// many programs, and wipes the stack once, when the mode is dropped.
     ///
     /// # Errors
     /// As [`Program::of`].
@@ -147,7 +149,8 @@ impl Program {
         threads: Threads,
     ) -> Result<Self, Error> {
         if schedule.keys.is_shallow() && plans.iter().any(|plan| !plan.is_one_kernel()) {
-            // The boxes of tiles are not wiped as a whole, and their gaps would keep what the key schedule left on the stack.
+            // Padding in the boxes of tiles is not wiped. It would keep the parts of the key that the key
+            // schedule left on the stack.
             wipe_stack();
         }
         let bound = bind_all(&plans, &schedule.keys, features)?;
@@ -160,7 +163,8 @@ impl Program {
 
     /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
     ///
-    /// Kernels of AES instructions take the key in place. Other programs are bound anew, by the same plans.
+    /// Kernels of AES instructions replace the key in place. Other programs are bound again, with the same
+    /// plans.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher. The program keeps its key then.
@@ -178,7 +182,8 @@ impl Program {
         Ok(())
     }
 
-    /// Replaces the key in place if every kernel can. Otherwise returns false, and the program is of no more use.
+    /// Replaces the key in place if every kernel can. Otherwise returns false, and the program must not be
+    /// run again.
     pub(crate) fn rekey(&mut self, key: &[u8], features: Features) -> bool {
         self.bound.iter_mut().all(|bound| match bound {
             Bound::Whole(cipher) => cipher.rekey(key, features),
@@ -186,7 +191,7 @@ impl Program {
         })
     }
 
-    /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
+    /// Overwrites the stack below the caller, where runs and key set-up leave parts of the key.
     pub(crate) fn wipe_stack(&self) {
         match self.ran_many.load(Ordering::Relaxed) {
             true => Depth::Tiles.wipe(),
@@ -194,12 +199,12 @@ impl Program {
         }
     }
 
-    /// Notes that many messages ran together: their lists and kernels go deeper on the stack than single messages.
+    /// Records that many messages ran together: their lists and kernels use more stack than single messages.
     pub(crate) fn ran_many(&self) {
         self.ran_many.store(true, Ordering::Relaxed);
     }
 
-    /// Overwrites the stack below the caller that key set-up used.
+    /// Overwrites the stack below the caller as deep as key set-up uses it.
     pub(crate) fn wipe_setup_stack(&self) {
         match self.depth {
             Depth::Shallow => wipe_setup_stack(),
@@ -248,8 +253,9 @@ impl Program {
         }
     }
 
-    /// Nobody finds so much in a cache later, and a line that is written whole need not be read first. What is written past the
-    /// caches has to begin with a line.
+    /// Runs the job with streaming stores. An output of this size does not stay in a cache until it is read.
+    /// A line that is written whole with a streaming store need not be read first. Streaming stores must
+    /// begin at a cache line, so the blocks before it are run separately.
     fn run_past_caches(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         let head_bytes = buffers.bytes_to_line(BLOCK_BYTES);
         let rest_source = source.after(&buffers.input()[..head_bytes]);
@@ -323,7 +329,7 @@ impl Program {
         self.threads
     }
 
-    /// Runs chains to their ends. Each is left with its last state.
+    /// Runs all chains to their ends and leaves each with its last state.
     ///
     /// Chains run together, up to the number of lanes. The program must be one that encrypts bytes.
     ///
@@ -350,7 +356,7 @@ impl Program {
         });
     }
 
-    /// Takes few chains `blocks` blocks further on this thread.
+    /// Advances a few chains by `blocks` blocks on this thread.
     pub(super) fn chain_here(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         self.cheapest_for(strands.len()).begin().chain(rule, strands, blocks);
     }
@@ -360,12 +366,13 @@ impl Program {
         self.bound[0].lanes()
     }
 
-    /// On this thread. Inlined with all that leads here: a short call costs little more than the copies of `source`
-    /// that are handed on.
+    /// Runs the job on this thread. It is inlined together with its callers, because most of the cost of a
+    /// short call is copying `source` from one function to the next.
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match &self.bound[0] {
-            // Nothing is left over, and what the other way costs is more than a block does.
+            // Without a tail, the kernel runs directly. The general path would add more than the cost of a
+            // block.
             Bound::Whole(cipher) if buffers.len_bytes().is_multiple_of(BLOCK_BYTES) => {
                 cipher.run(source, buffers)
             }
@@ -373,7 +380,7 @@ impl Program {
         }
     }
 
-    /// Whole bundles, and what is left over.
+    /// Runs whole bundles of the widest plan, then the tail.
     #[inline(never)]
     fn run_bundles(&self, widest: &Bound, source: Source<'_>, buffers: Buffers<'_>) {
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
@@ -388,7 +395,7 @@ impl Program {
         }
     }
 
-    /// The plan that takes so many blocks at the least cost.
+    /// The plan that computes `blocks` blocks at the least cost.
     fn cheapest_for(&self, blocks: usize) -> &Bound {
         let cost_ns = |(bound, plan): &(&Bound, &Plan)| {
             plan.cost.per_byte_ns * blocks.next_multiple_of(bound.bundle_blocks()) as f64
@@ -397,7 +404,7 @@ impl Program {
         cheapest.map_or(&self.bound[0], |(bound, _)| bound)
     }
 
-    /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
+    /// Runs less than a bundle by way of a padded copy. The length need not be a whole number of blocks.
     fn run_padded(&self, source: Source<'_>, rest: Buffers<'_>) {
         let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
         let bound = self.cheapest_for(blocks);
@@ -411,14 +418,15 @@ impl Program {
     }
 }
 
-/// In a frame of its own: a tile would take a single block's run further down the stack than anything else does.
+/// A separate function, because its frame holds a tile. Inlined, it would take the run of a single block
+/// further down the stack than anything else does.
 #[inline(never)]
 fn run_in_tile(bound: &Bound, source: Source<'_>, rest: Buffers<'_>, padded_blocks: usize) {
     let mut tile = Tile::new();
     run_copied(bound, source, rest, tile.front_mut(padded_blocks * BLOCK_BYTES));
 }
 
-/// By way of a copy, with zeros behind it.
+/// Runs on a copy in `copy`, which must be zero on entry, and copies the result back.
 fn run_copied(bound: &Bound, source: Source<'_>, mut rest: Buffers<'_>, copy: &mut [u8]) {
     copy[..rest.len_bytes()].copy_from_slice(rest.input());
     bound.begin().run(source, Buffers::in_place(copy));
@@ -426,7 +434,8 @@ fn run_copied(bound: &Bound, source: Source<'_>, mut rest: Buffers<'_>, copy: &m
     rest.output_mut().copy_from_slice(&copy[..len_bytes]);
 }
 
-/// Runs have no register for every part of a key, and what they left on the stack goes with the key.
+/// Runs leave those parts of the key on the stack that did not fit into registers. They are wiped together
+/// with the key.
 impl Drop for Program {
     fn drop(&mut self) {
         if self.wipes_stack {

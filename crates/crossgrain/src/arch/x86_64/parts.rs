@@ -1,11 +1,12 @@
 //! Loads and stores of 1 to 31 bytes, for registers without masked instructions.
 //!
-//! A part is loaded in two pieces that overlap, each of a power of two bytes: one from the beginning, one up to the end. The
-//! second is shifted to its place by PSHUFB and joined by OR, because both pieces have the same bytes where they overlap.
-//! Stores work the same way. Nothing outside the part is read or written.
+//! A load reads two overlapping pieces, each of a power of two bytes. One starts at the first byte, the other
+//! ends at the last. PSHUFB shifts the second to its position, and OR joins them: where they overlap, their
+//! bytes are equal. Stores work the same way. Parts of 1 to 3 bytes are read and written one byte at a time.
+//! No byte outside the part is read or written.
 //!
-//! A copy through memory would be simpler. But a register that is loaded from bytes just written in smaller pieces waits until
-//! all of them have left the store buffer, 15 cycles or more.
+//! A copy through memory would be simpler, but store forwarding fails when a register is loaded from several
+//! smaller stores. The load then waits until all of them have left the store buffer, 15 cycles or more.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cvtsi32_si128, _mm_loadl_epi64, _mm_loadu_si32, _mm_loadu_si128, _mm_or_si128,
@@ -15,8 +16,8 @@ use std::arch::x86_64::{
 
 use crate::arch::wipe;
 
-/// Indices for PSHUFB: zeros, all bytes in order, zeros. Read from byte 16 − k they shift a register up by k bytes, from byte
-/// 16 + k they shift it down.
+/// Indices for PSHUFB: zeros, all bytes in order, zeros. Read from byte 16 − k, they shift a register up by k
+/// bytes. Read from byte 16 + k, they shift it down by k bytes.
 static SHIFTS: [u8; 48] = {
     let mut indices = [0x80; 48];
     let mut i = 0;
@@ -43,7 +44,7 @@ unsafe fn shifted_down(lane: __m128i, count: usize) -> __m128i {
     unsafe { _mm_shuffle_epi8(lane, _mm_loadu_si128(SHIFTS.as_ptr().add(16 + count).cast())) }
 }
 
-/// The first bytes of a lane, zeros behind them.
+/// Loads the first bytes of a lane. The rest of the lane is zero.
 ///
 /// # Safety
 /// `len_bytes`, 1 to 15, must be readable, and the CPU must have SSSE3.
@@ -68,7 +69,7 @@ pub(super) unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> __m128i {
     }
 }
 
-/// Writes the first bytes of a lane.
+/// Stores the first bytes of a lane.
 ///
 /// # Safety
 /// `len_bytes`, 1 to 15, must be writable, and the CPU must have SSSE3.
@@ -95,7 +96,7 @@ pub(super) unsafe fn store_part(lane: __m128i, bytes: *mut u8, len_bytes: usize)
     }
 }
 
-/// The first bytes of two lanes, zeros behind them.
+/// Loads the first bytes of two lanes. The rest of the lanes is zero.
 ///
 /// # Safety
 /// `len_bytes`, 1 to 31, must be readable, and the CPU must have AVX2.
@@ -112,7 +113,7 @@ pub(super) unsafe fn load_part_of_two(bytes: *const u8, len_bytes: usize) -> __m
     }
 }
 
-/// Writes the first bytes of two lanes.
+/// Stores the first bytes of two lanes.
 ///
 /// # Safety
 /// `len_bytes`, 1 to 31, must be writable, and the CPU must have AVX2.
