@@ -1,4 +1,4 @@
-//! A mode that takes another key does what a new mode under that key does.
+//! A mode gives the same results after `rekey` as a new mode under that key.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -66,7 +66,7 @@ fn gcm_with_another_key_is_as_a_new_one() {
     }
 }
 
-/// A key of another cipher is refused, and the mode keeps its own.
+/// A key of another cipher is refused, and the mode keeps its key.
 #[test]
 fn another_cipher_is_refused_and_changes_nothing() {
     let (own, other) = (key(Cipher::Aes128, 1), key(Cipher::Aes256, 2));

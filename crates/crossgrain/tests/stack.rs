@@ -1,8 +1,9 @@
-//! How deep below its caller the library leaves anything on the stack.
+//! The depth to which the library leaves data on the stack below its caller.
 //!
-//! Key set-up and the drop of a mode overwrite the stack as deep as the mode's kernels use it (`arch::tile`). Each case here
-//! paints the stack below itself, uses a mode, and looks for the deepest byte that is neither paint nor zero. The deepest such
-//! byte must be the return address of the function that overwrites the stack. A deeper one was left by the mode.
+//! Key set-up and the drop of a mode overwrite the stack as deep as the kernels of the mode use it
+//! (`arch::tile`). Each case paints the stack below itself, uses a mode, and looks for the deepest byte that
+//! is neither paint nor zero. That byte must belong to the return address of the function that overwrites the
+//! stack. A deeper one is an error: the mode left it.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
@@ -24,14 +25,15 @@ const PAINTED_BYTES: usize = 256 * 1024;
 /// The distance between the frame that measures and the painted region.
 const GAP_BYTES: usize = 1024;
 
-/// What frames above and below the overwritten region may use.
+/// Allowance for the frames above and below the overwritten region.
 const FRAMES_BYTES: usize = 1280;
 
-/// What key set-up with AES instructions overwrites, and what the drop of a mode that used nothing else overwrites.
+/// The depth that key set-up with AES instructions overwrites.
 const SETUP_BYTES: usize = 4 * 1024 + FRAMES_BYTES;
+/// The depth that the drop of a mode overwrites if the mode used only AES instructions.
 const SHALLOW_BYTES: usize = 16 * 1024 + FRAMES_BYTES;
 
-/// What every other drop overwrites at most.
+/// The largest depth that every other drop overwrites.
 const DEEP_BYTES: usize = 96 * 1024 + FRAMES_BYTES;
 
 const PAINT: u8 = 0xa5;
@@ -42,7 +44,8 @@ fn depth(work: &mut dyn FnMut()) -> usize {
     let mark = 0_u8;
     let top = (&raw const mark).expose_provenance() - GAP_BYTES;
     let place = |below: usize| std::ptr::with_exposed_provenance_mut::<u8>(top - below);
-    // SAFETY: the region is the thread's own stack below all frames. Nothing there is in use before `work` runs or after it.
+    // SAFETY: the region is the thread's own stack below all frames. It is not in use before `work` runs or
+    // after it.
     (0..PAINTED_BYTES).for_each(|below| unsafe { place(below).write_volatile(PAINT) });
     work();
     // SAFETY: as above.
@@ -70,18 +73,18 @@ fn with_tag(mode: &dyn Aead) {
     mode.seal_many(&mut messages).unwrap();
 }
 
-/// Whether AES instructions compute a cipher.
+/// Whether a cipher is computed by AES instructions.
 fn has_instructions(cipher: Cipher, options: &Options) -> bool {
     cipher.name().starts_with("aes")
         && options.features.is_some_and(|features| features.contains(Features::AES))
 }
 
-/// Whether many messages together go deeper than one does.
+/// Whether a mode uses more stack for many messages together than for one.
 fn goes_deeper(mode: Mode) -> bool {
     ["ccm", "eax", "ocb", "siv"].contains(&mode.entry().name)
 }
 
-/// Uses a mode of a cipher from its creation to its end.
+/// Creates a mode, uses it and drops it.
 fn live(mode: Mode, cipher: Cipher, options: &Options) {
     let entry = mode.entry();
     let key = painted(entry.keys * cipher.key_bytes(), 5);
@@ -151,7 +154,7 @@ fn key_set_up_leaves_nothing_deeper_than_it_wipes() {
     });
 }
 
-/// Chains side by side use more stack than all else.
+/// Chains that run together use more stack than anything else.
 #[test]
 fn chains_leave_nothing_when_their_mode_is_dropped() {
     on_large_stack(|| {

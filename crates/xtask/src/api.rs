@@ -4,7 +4,6 @@
 //! The items come from rustdoc's JSON, an unstable option that `RUSTC_BOOTSTRAP` enables. The format changes
 //! with the compiler. If it is not [`FORMAT`], the task is skipped with a message. Hidden items, and impls
 //! that all types have, are left out.
-//! types have, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
