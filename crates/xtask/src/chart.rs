@@ -151,7 +151,8 @@ fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
 /// # Errors
 /// If no record exists.
 pub(crate) fn newest_record() -> Result<PathBuf> {
-    newest(OURS).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
+    newest_in(records(), OURS)
+        .ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
 }
 
 /// The day of a record, from its name.
@@ -161,15 +162,16 @@ pub(crate) fn day(record: &Path) -> String {
     kinds.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(&name).to_owned()
 }
 
-/// The record for the pictures of a kind. A machine with records of crossgrain and of its peers from one day
-/// forms a pair. All pictures come from the latest pair, if one exists. Kinds without a record in it use
-/// their newest one.
+/// The record for the pictures of a kind. All pictures come from one machine, that of the newest comparison, if
+/// it has a record of each kind. A kind that it lacks takes the newest record of any machine.
 fn newest(kind: &str) -> Option<PathBuf> {
-    let files = || entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine));
-    let beside = |file: &Path, kind: &str| file.with_file_name(format!("{}{kind}.jsonl", day(file)));
-    let pairs = files().filter(|file| beside(file, OURS).is_file());
-    let of_set = newest_in(pairs, PEERS).map(|file| beside(&file, kind)).filter(|file| file.is_file());
-    of_set.or_else(|| newest_in(files(), kind))
+    let compared = newest_in(records(), PEERS)?;
+    newest_in(entries(compared.parent()?), kind).or_else(|| newest_in(records(), kind))
+}
+
+/// The records of all machines.
+fn records() -> impl Iterator<Item = PathBuf> {
+    entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine))
 }
 
 /// The newest record of a kind, without those of a loaded machine.

@@ -10,11 +10,14 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 160.0;
 const HEIGHT: f64 = 380.0;
 
+/// The smallest horizontal distance between two labels of lengths.
+const LABEL_WIDTH: f64 = 46.0;
+
 /// The minimum distance between two names.
 const NAME_HEIGHT: f64 = 17.0;
 
 /// The number of colours for peers. Further peers reuse them.
-const COLOURS: usize = 7;
+const COLOURS: usize = 9;
 
 /// Ids of AES-256-GCM encryption from one buffer to another, and the label of crossgrain.
 const SEALING: &str = "aes-256-gcm/apart/";
@@ -31,6 +34,8 @@ const STYLE: &str = "\
 .peer4 { fill: #6b7785; } .line.peer4 { stroke: #6b7785; }
 .peer5 { fill: #5c8a1e; } .line.peer5 { stroke: #5c8a1e; }
 .peer6 { fill: #a0522d; } .line.peer6 { stroke: #a0522d; }
+.peer7 { fill: #e8590c; } .line.peer7 { stroke: #e8590c; }
+.peer8 { fill: #cc5de8; } .line.peer8 { stroke: #cc5de8; }
 .line[class] { fill: none; stroke-width: 1.8; }
 .line.us { stroke-width: 3.4; }
 @media (prefers-color-scheme: dark) {
@@ -143,10 +148,15 @@ impl Plot {
         }
         let bottom = self.top + HEIGHT;
         let mut path = format!("M{LEFT:.1} {:.1}V{bottom:.1}H{RIGHT:.1}", self.top);
+        let mut free = 0.0;
         for &bytes in &self.lengths {
             let x = self.x(bytes);
             path += &format!("M{x:.1} {bottom:.1}v5");
-            page.text("tick", x, bottom + 18.0, &length(bytes).replace(" bytes", " B"));
+            // A label that would touch the one before is omitted.
+            if x >= free {
+                page.text("tick", x, bottom + 18.0, &length(bytes).replace(" bytes", " B"));
+                free = x + LABEL_WIDTH;
+            }
         }
         page.line(format_args!(r#"<path class="axis" d="{path}"/>"#));
     }
