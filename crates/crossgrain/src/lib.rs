@@ -85,7 +85,6 @@ mod kernel;
 mod layout;
 mod message;
 pub mod mode;
-
 pub mod plan;
 mod pool;
 mod run;

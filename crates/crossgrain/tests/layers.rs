@@ -2,8 +2,8 @@
 //!
 //! * A layer is a set of modules. A file may name only its own layer and layers below it (`LAYERS`), and a
 //!   crate only crates below it (`CRATES`).
-//! * Outside a cipher's folder, only registries name it (`NAME_CIPHERS`). Outside `mode`, only what kernels
-//!   know of a mode, and its slow form, may be named in its folder.
+//! * Outside a cipher's folder, only registries name it (`NAME_CIPHERS`). Outside `mode`, a file may name only
+//!   two things in a mode's folder: the modules that kernels use (`FACES`), and the slow form.
 //! * Unsafe code and CPU instructions are confined to `arch`.
 //! * Every file under `src/` is in the module tree.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// so permission to name `cipher` does not extend to `cipher::aes`.
 type Layer = (&'static [&'static str], &'static [&'static str]);
 
-/// What kernels know of modes: the sources that they compute with, and the messages that they take.
+/// The modules of modes that kernels use: sources of the cipher's input, and parameters of fused kernels.
 const FACES: [&str; 6] = [
     "mode::chained::chain",
     "mode::ctr::counter",
@@ -40,7 +40,7 @@ const LAYERS: [Layer; 26] = [
     // The registry, and what descriptions of ciphers are run on.
     (&["cipher"], &["block", "arch", "circuit"]),
     (&["layout"], &["arch"]),
-    // The traits of kernels, and what kernels know of modes.
+    // The traits of kernels, and the modules of modes that kernels use.
     (
         &[
             "kernel",
@@ -229,8 +229,8 @@ const LAYERS: [Layer; 26] = [
     ),
 ];
 
-/// The modules outside a cipher's folder that name it, each with what they may name. `cipher` itself, the
-/// registry, names folders by its macros.
+/// The modules outside a cipher's folder that name it, each with the items that they may name. The registry
+/// `cipher` is not listed, because its macros name folders.
 const NAME_CIPHERS: [(&str, &[&str]); 7] = [
     ("cipher::rijndael", &["cipher::aes"]), // the same rounds with more columns
     ("circuit::named", &["cipher::aes::linear_circuit", "cipher::serpent::sbox_circuit"]),

@@ -8,7 +8,7 @@
 //! * `registry` lists the modes. `few` has lists for one message or many.
 //!
 //! The folder of a mode has its entry (`mod.rs`), which knows no variant, the slow form that tests compare
-//! with (`reference`), and what kernels know of the mode: `chained::chain`, `ctr::counter`, `gcm::ghash`,
+//! with (`reference`), and the modules that kernels use: `chained::chain`, `ctr::counter`, `gcm::ghash`,
 //! `gcm::params`, `ocb::mask` and `xts::tweak`. These lie below the planner; the entries lie above it.
 //!
 //! [`Options`] chooses the plans of a mode and binds them to the schedule of its key.

@@ -1,4 +1,4 @@
-//! What is derived from the description of a cipher: kernels, rows, key search and GPU programs.
+//! Kernels, rows, key search and GPU programs that are derived from the description of a cipher.
 //!
 //! A described cipher (SM4, Camellia, ARIA, Kuznyechik) has no kernel of its own. These files are generic
 //! over its description. AES uses the byte-sliced kernel too.

@@ -1,4 +1,4 @@
-//! What kernels that fuse GCM receive.
+//! The parameters of kernels that fuse GCM.
 
 use super::ghash::Ghash;
 use crate::block::Block;
