@@ -88,7 +88,6 @@ mod kernel;
 mod layout;
 mod message;
 pub mod mode;
-
 pub mod plan;
 mod pool;
 mod run;
