@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
+use crossgrain::internal::text::grouped;
 
 const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;
@@ -288,7 +289,7 @@ fn a_window_is_read_alone() {
     }
     fs::remove_file(place.path("out")).unwrap();
     let line = place.refuses(2, &[&TO_FILE[..], &["--range", "5..3000000"]].concat());
-    assert!(line.contains(&format!("has {len} bytes")), "{line}");
+    assert!(line.contains(&format!("has {} bytes", grouped(len))), "{line}");
     for bad in ["5", "7..5", "a..b", "-1..3"] {
         place.refuses(2, &[&TO_FILE[..], &[&format!("--range={bad}")]].concat());
     }
@@ -330,7 +331,10 @@ fn argon2_beyond_the_limits_is_refused_at_once() {
 fn inspect_needs_no_key() {
     let (place, data) = some(2);
     let said = String::from_utf8(place.run(&["inspect", "sealed"]).printed()).unwrap();
-    assert!(said.contains("aes-256-gcm") && said.contains(&format!("{} bytes", data.len())), "{said}");
+    assert!(
+        said.contains("aes-256-gcm") && said.contains(&format!("{} bytes", grouped(data.len()))),
+        "{said}"
+    );
     let json: serde_json::Value =
         serde_json::from_slice(&place.run(&["inspect", "--json", "sealed"]).printed()).unwrap();
     assert_eq!(json["plaintext_bytes"], data.len());

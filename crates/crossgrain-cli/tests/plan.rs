@@ -89,7 +89,7 @@ fn published_costs_as_text() {
     for edge in MIXED {
         assert!(told.contains(edge), "{told}");
     }
-    assert!(told.contains("50467  total") && told.contains("gains 7.33 %"), "{told}");
+    assert!(told.contains("50,467  total") && told.contains("gains 7.33 %"), "{told}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn searches_are_planned_by_the_key() {
         }
     }
     let told = text(&plan_on(Some("portable"), &["--cipher", "sm4", "--job", "search"]));
-    assert!(told.contains("sm4 search of 16384 keys of a mask by 128 known bits"), "{told}");
+    assert!(told.contains("sm4 search of 16,384 keys of a mask by 128 known bits"), "{told}");
     assert!(told.contains(" ns a key, ") && told.contains(" million keys/s"), "{told}");
     assert!(told.contains("nothing but a mix of representations will do"), "{told}");
 }
@@ -376,7 +376,7 @@ fn pictures_of_anyone_s_costs() {
     text(&plan(&arguments));
     let svg = fs::read_to_string(&picture).unwrap();
     well_formed(&svg);
-    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50467", "11856"] {
+    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50,467", "11,856"] {
         assert!(svg.contains(words), "{words}");
     }
     let html = fs::read_to_string(page.join("index.html")).unwrap();

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::ops;
 
+use crossgrain::internal::text::grouped;
 use crossgrain_container::{
     CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, plaintext_bytes,
 };
@@ -48,7 +49,8 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
         Err(error) if args.keep_partial => {
             match output.keep(written_bytes) {
                 Ok(Some(path)) => error::tell(&format!(
-                    "the first {written_bytes} bytes of '{}' are authentic",
+                    "the first {} bytes of '{}' are authentic",
+                    grouped(written_bytes),
                     shown(&path)
                 )),
                 Ok(None) => {}
@@ -130,7 +132,10 @@ impl Sealed {
                 let len_bytes = self.proven_bytes(last)?;
                 let to = to.unwrap_or(len_bytes.max(range.from));
                 if to > len_bytes {
-                    let why = format!("the plaintext of {name} has {len_bytes} bytes: give a range within");
+                    let why = format!(
+                        "the plaintext of {name} has {} bytes: give a range within",
+                        grouped(len_bytes)
+                    );
                     return Err(Error::usage(why));
                 }
                 to

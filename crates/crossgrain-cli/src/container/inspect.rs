@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crossgrain::internal::text::{grouped, size};
 use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 
@@ -51,7 +52,9 @@ fn as_text(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
         ),
     };
     let _ = match plaintext_bytes {
-        Some(Some(len_bytes)) => writeln!(text, "plaintext  {len_bytes} bytes, if the file is whole"),
+        Some(Some(len_bytes)) => {
+            writeln!(text, "plaintext  {} bytes, if the file is whole", grouped(len_bytes))
+        }
         Some(None) => writeln!(text, "plaintext  the file is cut off"),
         None => writeln!(text, "plaintext  unknown, for this is a stream"),
     };

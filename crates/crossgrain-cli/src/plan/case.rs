@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::thread;
 
+use crossgrain::internal::text::{grouped, size};
 use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
@@ -87,9 +88,10 @@ impl Facts {
         match (job.birth, self.keys()) {
             (Birth::Keys { usage, known_bits }, Some(keys)) => {
                 let usage = usage.name();
+                let keys = grouped(keys);
                 format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
             }
-            _ => format!("{} {mode} of {}", job.cipher, bytes(*len_bytes)),
+            _ => format!("{} {mode} of {}", job.cipher, size(*len_bytes)),
         }
     }
 
@@ -204,7 +206,7 @@ impl Case {
     ) -> Result<(), Error> {
         let facts = self.facts()?;
         if facts.len_bytes > RUN_BYTES_MAX {
-            let most = bytes(RUN_BYTES_MAX);
+            let most = size(RUN_BYTES_MAX);
             return Err(Error::usage(format!(
                 "an exhaustive search runs whole jobs: give --bytes up to {most}"
             )));
@@ -312,17 +314,8 @@ fn grain(name: &str) -> (usize, usize) {
     (place, name[kind.len()..].parse().unwrap_or(0))
 }
 
-/// A size in the largest unit that keeps it whole.
-pub(super) fn bytes(len_bytes: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let fits = |(size, _): &(u64, &str)| len_bytes >= *size && len_bytes.is_multiple_of(*size);
-    match units.into_iter().find(fits) {
-        Some((size, name)) => format!("{} {name}", len_bytes / size),
-        None => format!("{len_bytes} bytes"),
-    }
-}
-
 /// A cost, whole if it is whole.
 pub(super) fn number(cost: f64) -> String {
-    if cost.fract() == 0.0 || cost >= 1000.0 { format!("{cost:.0}") } else { format!("{cost:.1}") }
+    let decimals = usize::from(cost.fract() != 0.0 && cost < 1000.0);
+    grouped(format_args!("{cost:.decimals$}"))
 }

@@ -1,6 +1,6 @@
 //! A case as text that fits a screen.
 
-use crossgrain::internal::text::escaped;
+use crossgrain::internal::text::{escaped, grouped};
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Path, Step};
 
@@ -80,7 +80,7 @@ impl Page<'_> {
                 self.line(format_args!("{:>12}  {:>9.4}  {what}", number(cost.fixed_ns), cost.per_byte_ns));
             }
             let [one, all] = break_evens.map(|size| match size {
-                Some(len_bytes) => format!("from {len_bytes} bytes on"),
+                Some(len_bytes) => format!("from {} bytes on", grouped(len_bytes)),
                 None => "never".to_owned(),
             });
             self.line(format_args!("faster than one thread {one}, than {} threads {all}", threads()));
