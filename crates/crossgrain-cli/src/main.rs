@@ -80,8 +80,11 @@ enum Command {
 impl Command {
     /// Whether what comes of it is printed; the others ask for standard output only where they need it.
     const fn prints(&self) -> bool {
-        use Command::{Decrypt, Encrypt, Keygen, Random, Raw, Verify};
-        !matches!(self, Encrypt(_) | Decrypt(_) | Keygen(_) | Random(_) | Raw(_) | Verify(_))
+        match self {
+            Self::Encrypt(args) => args.json,
+            Self::Decrypt(_) | Self::Keygen(_) | Self::Random(_) | Self::Raw(_) => false,
+            _ => true,
+        }
     }
 
     /// Runs the command.

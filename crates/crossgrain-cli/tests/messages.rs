@@ -27,8 +27,8 @@ fn place() -> Place {
     place
 }
 
-/// The exit code, the arguments, and the line.
-const ROWS: [(i32, &str, &str); 28] = [
+/// The exit code, the arguments, and the line: on standard output for code 0, otherwise on standard error.
+const ROWS: &[(i32, &str, &str)] = &[
     (
         2,
         "encrypt -r age1xyz in",
@@ -104,6 +104,19 @@ const ROWS: [(i32, &str, &str); 28] = [
         "random --seed 0xg",
         "invalid value '0xg' for '--seed <N>': give a number, or hex digits after 0x (see --help)",
     ),
+    (0, "verify --key-file k sealed", "'sealed': authentic, 64 bytes in 1 chunk, aes-256-gcm"),
+    (
+        0,
+        "verify --json --key-file k sealed",
+        r#"{"authentic":true,"chunks":1,"file":"sealed","plaintext_bytes":64,"suite":"aes-256-gcm"}"#,
+    ),
+    (
+        0,
+        "encrypt --json --key-file k in -o new",
+        r#"{"chunks":1,"file":"new","file_bytes":149,"kdf":"key","plaintext_bytes":64,"suite":"aes-256-gcm"}"#,
+    ),
+    (2, "encrypt --json --key-file k in", "with --json, the ciphertext must go to a file: give -o FILE"),
+    (2, "encrypt --json --key-file k in -o -", "with --json, the ciphertext must go to a file: give -o FILE"),
     (2, "bench nothing", "nothing that is timed has 'nothing' in its id: `crossgrain bench` alone times all"),
 ];
 
@@ -111,11 +124,15 @@ const ROWS: [(i32, &str, &str); 28] = [
 fn each_message_says_what_is_wrong_and_what_to_do() {
     let place = place();
     let mut faults = Vec::new();
-    for (code, args, line) in ROWS {
+    for &(code, args, line) in ROWS {
         let args: Vec<_> = args.split(' ').collect();
-        let Done { code: got, err, .. } = place.run(&args);
-        if (got, err.as_str()) != (Some(code), format!("crossgrain: {line}\n").as_str()) {
-            faults.push(format!("{}: {got:?} {err}", args.join(" ")));
+        let Done { code: got, out, err } = place.run(&args);
+        let (told, line) = match code {
+            0 => (String::from_utf8_lossy(&out).into_owned() + &err, format!("{line}\n")),
+            _ => (err, format!("crossgrain: {line}\n")),
+        };
+        if (got, &told) != (Some(code), &line) {
+            faults.push(format!("{}: {got:?} {told}", args.join(" ")));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join(""));
@@ -129,6 +146,27 @@ fn nothing_typed_is_helped() {
     assert_eq!(done.code, Some(2));
     let lines = done.err.lines().count();
     assert!(done.err.contains("Usage: crossgrain <COMMAND>") && (5..=40).contains(&lines), "{}", done.err);
+}
+
+/// Numbers that people read have digit groups.
+#[test]
+fn large_numbers_have_digit_groups() {
+    let place = Place::with(&painted(20_000, 1));
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    for (args, words) in [
+        (
+            &["verify", "--key-file", "k", "sealed"][..],
+            "'sealed': authentic, 20,000 bytes in 2 chunks, aes-256-gcm",
+        ),
+        (&["inspect", "sealed"], "20,000 bytes, if the file is whole"),
+        (&["inspect", "--json", "sealed"], "\"plaintext_bytes\":20000"),
+        (&["demo", "--bytes", "64K"], "65,536 bytes"),
+        (&["circuit", "aes-round"], ","),
+    ] {
+        let out = String::from_utf8(place.run(args).printed()).unwrap();
+        assert!(out.contains(words), "{args:?}: {out}");
+    }
 }
 
 #[test]

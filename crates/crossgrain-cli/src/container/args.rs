@@ -43,6 +43,10 @@ pub(crate) struct EncryptArgs {
     #[arg(long, hide = true)]
     pub(super) resume: bool,
 
+    /// Print one JSON object about the file that was written
+    #[arg(long)]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(super) files: FileArgs,
 }
@@ -73,7 +77,7 @@ pub(crate) struct DecryptArgs {
     pub(super) files: FileArgs,
 }
 
-/// Check that a file is authentic to its last byte, and write nothing.
+/// Check that a file is authentic to its last byte, and print its size; the plaintext is not written.
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -82,6 +86,10 @@ pub(crate) struct VerifyArgs {
     /// The file to read; none or `-` for standard input
     #[arg(value_name = "IN")]
     pub(super) input: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
 
     #[command(flatten)]
     pub(super) work: WorkArgs,

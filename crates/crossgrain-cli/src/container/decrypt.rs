@@ -12,7 +12,7 @@ use crossgrain_container::{
 use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
 use super::flow::Flow;
 use super::resume::Resumed;
-use super::{read_header, refused};
+use super::{Contents, print, read_header, refused};
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name, shown};
 use crate::output::{Content, Output, write_all_at};
@@ -62,16 +62,32 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
     }
 }
 
-/// Decrypts, and drops what comes of it.
+/// Decrypts, drops the plaintext, and prints its size.
 pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
     profile::begin(args.work.profile);
     let mut sealed = Sealed::open(&args.sealed, args.input.as_deref(), &args.work)?;
     let to = Name::Stream("nothing");
     let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
     sealed.run(&to, &args.work, None, &mut progress)?;
+    let contents = Contents { suite: sealed.payload.suite(), plaintext_bytes: progress.bytes() };
+    drop(progress);
     sealed.input.stayed()?;
     profile::report();
-    Ok(())
+    let name = sealed.input.name();
+    if args.json {
+        let mut told = contents.json(name);
+        told["authentic"] = true.into();
+        return print(told);
+    }
+    let (bytes, chunks) = (contents.plaintext_bytes, contents.chunks());
+    print(format_args!(
+        "{name}: authentic, {} byte{} in {} chunk{}, {}",
+        grouped(bytes),
+        if bytes == 1 { "" } else { "s" },
+        grouped(chunks),
+        if chunks == 1 { "" } else { "s" },
+        contents.suite
+    ))
 }
 
 /// An encrypted file whose key is right, its input before the first chunk of a window.

@@ -7,7 +7,7 @@ use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 
 use super::args::InspectArgs;
-use super::read_header;
+use super::{kdf_json, read_header};
 use crate::error::Error;
 use crate::input::Input;
 
@@ -26,15 +26,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
 
 /// `plaintext_bytes` is `None` for a stream, whose length nobody knows, and within that for a file cut off.
 fn as_json(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
-    let kdf = match &header.kdf {
-        Kdf::RawKey => json!("key"),
-        Kdf::Argon2id(costs) => json!({
-            "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes, "lanes": costs.lanes,
-        }),
-    };
     let truncated = plaintext_bytes.map(|known| known.is_none());
     let value = json!({
-        "version": 1, "suite": header.suite.name(), "kdf": kdf,
+        "version": 1, "suite": header.suite.name(), "kdf": kdf_json(&header.kdf),
         "plaintext_bytes": plaintext_bytes.flatten(), "truncated": truncated,
     });
     format!("{value}\n")
