@@ -117,6 +117,31 @@ const ROWS: &[(i32, &str, &str)] = &[
     ),
     (2, "encrypt --json --key-file k in", "with --json, the ciphertext must go to a file: give -o FILE"),
     (2, "encrypt --json --key-file k in -o -", "with --json, the ciphertext must go to a file: give -o FILE"),
+    (
+        2,
+        "encrypt --kdf-memory 3X in",
+        "invalid value '3X' for '--kdf-memory <SIZE>': give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "encrypt --kdf-memory 0 in",
+        "invalid value '0' for '--kdf-memory <SIZE>': it is less than 1 KiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "encrypt --kdf-memory 1MB in",
+        "invalid value '1MB' for '--kdf-memory <SIZE>': it is no whole number of KiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "decrypt --kdf-memory-max 4T sealed",
+        "invalid value '4T' for '--kdf-memory-max <SIZE>': it is more than 4 TiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        3,
+        "search --memory much --cipher aes-128",
+        "invalid value 'much' for '--memory <SIZE>': give a size such as 64MiB, 512K or 1GiB, or a number of KiB (see --help)",
+    ),
     (2, "bench nothing", "nothing that is timed has 'nothing' in its id: `crossgrain bench` alone times all"),
 ];
 
@@ -167,6 +192,24 @@ fn large_numbers_have_digit_groups() {
         let out = String::from_utf8(place.run(args).printed()).unwrap();
         assert!(out.contains(words), "{args:?}: {out}");
     }
+}
+
+/// A bare number counts MiB.
+#[test]
+fn sizes_of_memory_have_suffixes() {
+    let place = Place::with(b"data");
+    place.write("pw", b"correct horse\n");
+    for (size, kib) in [("1", 1024), ("1MiB", 1024), ("64K", 64), ("64k", 64), ("2M", 2048)] {
+        let sealing = ["encrypt", "--passphrase-file", "pw", "--kdf-passes", "1", "--kdf-memory", size];
+        place.run(&[&sealing[..], &["in", "-o", "sealed", "--force"]].concat()).printed();
+        let header = place.run(&["inspect", "--json", "sealed"]).printed();
+        let header: serde_json::Value = serde_json::from_slice(&header).unwrap();
+        assert_eq!(header["kdf"]["memory_kib"], kib, "{size}");
+    }
+    let text = String::from_utf8(place.run(&["inspect", "sealed"]).printed()).unwrap();
+    assert!(text.contains("Argon2id with 2 MiB, 1 passes"), "{text}");
+    let help = String::from_utf8(place.run(&["encrypt", "--help"]).printed()).unwrap();
+    assert!(help.contains("[default: 64MiB]"), "{help}");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn fresh(args: &EncryptArgs, known: &Known) -> Result<Beginning, Refusal> {
         Known::Key(_) => Kdf::RawKey,
         Known::Passphrase(_) => {
             let costs = Argon2id::fresh()?;
-            Kdf::Argon2id(Argon2id { memory_kib: args.kdf_memory << 10, passes: args.kdf_passes, ..costs })
+            Kdf::Argon2id(Argon2id { memory_kib: args.kdf_memory_kib, passes: args.kdf_passes, ..costs })
         }
     };
     let header = Header { suite: args.suite, kdf };

@@ -41,8 +41,10 @@ fn as_text(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
         Kdf::RawKey => writeln!(text, "key        a key file"),
         Kdf::Argon2id(costs) => writeln!(
             text,
-            "key        a passphrase, by Argon2id of {} KiB, {} passes and {} lanes",
-            costs.memory_kib, costs.passes, costs.lanes
+            "key        a passphrase, by Argon2id with {}, {} passes and {} lanes",
+            size(u64::from(costs.memory_kib) << 10),
+            costs.passes,
+            costs.lanes
         ),
     };
     let _ = match plaintext_bytes {
