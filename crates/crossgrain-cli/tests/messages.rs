@@ -104,6 +104,7 @@ const ROWS: &[(i32, &str, &str)] = &[
         "random --seed 0xg",
         "invalid value '0xg' for '--seed <N>': give a number, or hex digits after 0x (see --help)",
     ),
+    (0, "-V", concat!("crossgrain ", env!("CARGO_PKG_VERSION"))),
     (0, "verify --key-file k sealed", "'sealed': authentic, 64 bytes in 1 chunk, aes-256-gcm"),
     (
         0,
