@@ -143,6 +143,21 @@ const ROWS: &[(i32, &str, &str)] = &[
         "search --memory much --cipher aes-128",
         "invalid value 'much' for '--memory <SIZE>': give a size such as 64MiB, 512K or 1GiB, or a number of KiB (see --help)",
     ),
+    (
+        2,
+        "plan --cipher aes-128 --job ctr --svg same --html same",
+        "--svg and --html name one file: give each its own",
+    ),
+    (
+        2,
+        "plan --cipher aes-128 --job ctr --save same --html same",
+        "--save and --html name one file: give each its own",
+    ),
+    (
+        5,
+        "plan --cipher aes-128 --job ctr --html plan",
+        "'plan' exists: choose another name, or replace it by --force",
+    ),
     (2, "bench nothing", "nothing that is timed has 'nothing' in its id: `crossgrain bench` alone times all"),
 ];
 

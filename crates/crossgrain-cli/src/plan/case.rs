@@ -10,7 +10,7 @@ use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans};
+use crossgrain::plan::{Birth, Costs, Job, Leaks, Limits, Place, Plans};
 use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
@@ -43,6 +43,13 @@ pub(super) struct Case {
     pub(super) measured: Vec<Measured>,
     /// By variant, how far what was measured for its cost spread, as a fraction of the median.
     pub(super) spreads: BTreeMap<String, f64>,
+}
+
+/// An edge that the policy refuses.
+pub(super) struct Refused {
+    pub(super) edge: Edge,
+    /// The reason in few words, for a picture.
+    pub(super) reason: &'static str,
 }
 
 /// What was asked for, where it is a job of this library.
@@ -243,6 +250,23 @@ impl Case {
         let job_flow = self.job_flow()?;
         let bulk = job_flow.plan(&self.report.best)?;
         Ok(Plans::new(self.facts()?.job, job_flow.with_rest(bulk)?)?)
+    }
+
+    /// The edges that the job would have under policy any, and that this policy refuses.
+    pub(super) fn refused(&self) -> Vec<Refused> {
+        let Some(facts) = &self.facts else { return Vec::new() };
+        let limits = Limits { policy: Policy::Any, ..facts.limits() };
+        let all = JobFlow::new(facts.job, &limits, &Costs::estimates(facts.job.cipher));
+        let edges = all.map_or_else(|_| Vec::new(), |all| all.flow().edges().to_vec());
+        let refused = edges.into_iter().filter_map(|edge| {
+            let leaks = find(&edge.name).ok()?.leaks;
+            let reason = match leaks {
+                Leaks::Nothing => return None,
+                Leaks::TableIndices => "table look-ups refused",
+            };
+            (!facts.policy.admits(leaks)).then_some(Refused { edge, reason })
+        });
+        refused.collect()
     }
 
     /// The cheapest way to compute everything in one representation, if there is one.
