@@ -57,7 +57,7 @@ fn every_command_has_a_page_of_the_manual() {
     place.run(&["man", "man"]).printed();
     for name in commands(&place) {
         let page = fs::read_to_string(place.path("man").join(format!("crossgrain-{name}.1"))).unwrap();
-        assert!(page.contains(".TH") && page.contains("Examples:"), "{name}: {page}");
+        assert!(page.contains(".TH") && page.contains(".SH EXAMPLES\n.nf\n"), "{name}: {page}");
     }
     assert!(place.path("man/crossgrain.1").exists());
     assert!(place.refuses(1, &["man", "nowhere"]).contains("nowhere"));
