@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crossgrain::Policy;
-use crossgrain::internal::text::quoted;
+use crossgrain::internal::text::{grouped, quoted};
 use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
 use serde_json::json;
 
@@ -193,7 +193,7 @@ impl Printer {
             return Ok(());
         }
         self.line(format_args!(
-            "{:54} {:>10} {:>7} {:>8} {:>8} {:>8} {:>7}",
+            "{:54} {:>11} {:>7} {:>8} {:>8} {:>8} {:>7}",
             "id", "bytes", "threads", "GB/s", "best", "cycles/B", "spread"
         ))
     }
@@ -208,9 +208,10 @@ impl Printer {
                 "best_gb_per_s": best, "cycles_per_byte": cycles_per_byte, "spread": spread,
             }));
         }
+        let bytes = grouped(bytes);
         let cycles = cycles_per_byte.map_or_else(|| "-".to_owned(), |cycles| format!("{cycles:.3}"));
         self.line(format_args!(
-            "{id:54} {bytes:>10} {threads:>7} {gb_per_s:>8.3} {best:>8.3} {cycles:>8} {:>6.1}%",
+            "{id:54} {bytes:>11} {threads:>7} {gb_per_s:>8.3} {best:>8.3} {cycles:>8} {:>6.1}%",
             100.0 * spread
         ))
     }

@@ -14,7 +14,7 @@ use crossgrain::internal::circuit::netlist::{self, Format};
 use crossgrain::internal::circuit::synthesize::{Table, synthesize};
 use crossgrain::internal::circuit::trace::Width;
 use crossgrain::internal::device::{self, Kernel, rounds};
-use crossgrain::internal::text::{quoted, reason};
+use crossgrain::internal::text::{grouped, quoted, reason};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
@@ -195,14 +195,15 @@ fn list(args: &Args) -> Result<(), Error> {
 fn summary(told: &Told, gate_inputs: u8) -> String {
     let graph = &told.graph;
     let mut text = format!("{}: {}\n", told.name, told.computes);
-    text += &format!("inputs   {}\noutputs  {}\n", graph.inputs(), graph.outputs().len());
-    text += &format!("gates    {}, of up to {gate_inputs} inputs\n", graph.gates().len());
-    text += &format!("depth    {}\nlive     {} registers\n", graph.depth(), graph.live());
+    text += &format!("inputs   {}\noutputs  {}\n", grouped(graph.inputs()), grouped(graph.outputs().len()));
+    text += &format!("gates    {}, of up to {gate_inputs} inputs\n", grouped(graph.gates().len()));
+    text += &format!("depth    {}\nlive     {} registers\n", grouped(graph.depth()), grouped(graph.live()));
     for registers in BUDGETS {
         let spills = graph.spills(registers);
         text += &format!(
             "spills   {} stores, {} reloads in {registers} registers\n",
-            spills.stores, spills.reloads
+            grouped(spills.stores),
+            grouped(spills.reloads)
         );
     }
     text

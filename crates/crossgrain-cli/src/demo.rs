@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crossgrain::internal::auxiliary;
 use crossgrain::internal::reference::{self, modes};
+use crossgrain::internal::text::grouped;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::{Birth, Job, Plan, Plans};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
@@ -92,17 +93,20 @@ fn say(text: impl std::fmt::Display) -> Result<(), Error> {
 fn input(args: &Args) -> Result<Vec<u8>, Error> {
     if let Some(file) = &args.file {
         let bytes = auxiliary::read(file, u64::MAX).map_err(|error| Error::read(shown(file), &error))?;
-        say(format_args!("{} bytes of {}, AES-256-CTR", bytes.len(), shown(file)))?;
+        say(format_args!("{} bytes of {}, AES-256-CTR", grouped(bytes.len()), shown(file)))?;
         return Ok(bytes);
     }
     let mut bytes = Vec::new();
     if bytes.try_reserve_exact(args.bytes).is_err() {
-        return Err(Error::usage(format!("{} bytes do not fit in memory: give --bytes less", args.bytes)));
+        return Err(Error::usage(format!(
+            "{} bytes do not fit in memory: give --bytes less",
+            grouped(args.bytes)
+        )));
     }
     bytes.resize(args.bytes, 0);
     let key = Key::new(Cipher::Aes128, b"seed of the data")?;
     Ctr::with_options(&key, &[0; 16], &Options::default())?.apply(&mut bytes);
-    say(format_args!("{} bytes of data made here, AES-256-CTR", bytes.len()))?;
+    say(format_args!("{} bytes of data made here, AES-256-CTR", grouped(bytes.len())))?;
     Ok(bytes)
 }
 
@@ -138,7 +142,7 @@ impl Kernel<'_> {
         say(format_args!(
             "  encrypted and decrypted {} bytes, every byte back; samples equal the reference\n  \
              {:.2} times one thread, {:.0} times one thread a block at a time",
-            plain.len(),
+            grouped(plain.len()),
             together / single,
             together / blocks
         ))

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crossgrain::Cipher;
 use crossgrain::internal::arch::cpu_model;
+use crossgrain::internal::text::grouped;
 use crossgrain::plan::Known;
 use crossgrain::wisdom::{Signature, Wisdom};
 use serde_json::{Value, json};
@@ -66,10 +67,11 @@ fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
     let found = costs(id, ciphers)?;
     let mut text = String::new();
     for (name, Known { cost, .. }) in found.costs.iter() {
-        let _ = writeln!(text, "{:14.0} ns + {:8.4} ns a byte  {id} {name}", cost.fixed_ns, cost.per_byte_ns);
+        let fixed_ns = grouped(format_args!("{:.0}", cost.fixed_ns));
+        let _ = writeln!(text, "{fixed_ns:>14} ns + {:8.4} ns a byte  {id} {name}", cost.per_byte_ns);
     }
     for (name, count) in &found.threads {
-        let _ = writeln!(text, "{count:14} threads                  {id} {name}");
+        let _ = writeln!(text, "{:>14} threads                  {id} {name}", grouped(count));
     }
     let mut wisdom = Wisdom::new(Signature::here());
     wisdom.insert_device(id, &found);

@@ -32,6 +32,7 @@ mod secret;
 mod system;
 mod typed;
 mod variants;
+mod version;
 mod wisdom;
 
 /// A fuzz target for the parsers of this program: `cargo xtask fuzz command_line`.
@@ -80,8 +81,11 @@ enum Command {
 impl Command {
     /// Whether what comes of it is printed; the others ask for standard output only where they need it.
     const fn prints(&self) -> bool {
-        use Command::{Decrypt, Encrypt, Keygen, Random, Raw, Verify};
-        !matches!(self, Encrypt(_) | Decrypt(_) | Keygen(_) | Random(_) | Raw(_) | Verify(_))
+        match self {
+            Self::Encrypt(args) => args.json,
+            Self::Decrypt(_) | Self::Keygen(_) | Self::Random(_) | Self::Raw(_) => false,
+            _ => true,
+        }
     }
 
     /// Runs the command.
@@ -131,7 +135,8 @@ fn open_output() -> Result<(), Error> {
 fn main() -> ExitCode {
     system::no_core_dumps();
     interrupt::fail_beyond_file_size();
-    let typed = manual::command().try_get_matches();
+    let version: &'static str = version::long().leak();
+    let typed = manual::command().long_version(version).try_get_matches();
     let ready = match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(Arguments { command }) if !command.prints() => Ok(command),
         Ok(Arguments { command }) => open_output().map(|()| command),

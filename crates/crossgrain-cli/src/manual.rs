@@ -1,11 +1,13 @@
 //! Documentation of the commands beyond their arguments: examples below `--help`, manual pages and shell
 //! completions. All are generated from the declared arguments.
 
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use clap_mangen::Man;
 
 use crate::Arguments;
 use crate::error::Error;
@@ -102,17 +104,28 @@ pub(crate) struct ManArgs {
 
 /// The program's arguments, with examples.
 pub(crate) fn command() -> Command {
-    EXAMPLES.iter().fold(Arguments::command(), |all, (name, lines)| {
-        all.mut_subcommand(name, |command| {
-            let told = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-            let command = command.mut_args(|arg| {
-                // So that an error message refers to the value.
-                let is_option = !arg.is_positional() && arg.get_action().takes_values();
-                if is_option { arg.allow_negative_numbers(true) } else { arg }
-            });
-            command.after_help(format!("{told}Examples:\n  {}", lines.join("\n  ")))
+    without_examples().mut_subcommands(|command| {
+        let told = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+        let examples: String = lines(&command).map(|line| format!("\n  {line}")).collect();
+        command.after_help(format!("{told}Examples:{examples}"))
+    })
+}
+
+/// The program's arguments.
+fn without_examples() -> Command {
+    Arguments::command().mut_subcommands(|command| {
+        command.mut_args(|arg| {
+            // So that an error message refers to the value.
+            let is_option = !arg.is_positional() && arg.get_action().takes_values();
+            if is_option { arg.allow_negative_numbers(true) } else { arg }
         })
     })
+}
+
+/// The lines of a command's examples; none of a command below another.
+fn lines(command: &Command) -> impl Iterator<Item = &'static str> {
+    let of_command = EXAMPLES.iter().filter(|(name, _)| *name == command.get_name());
+    of_command.flat_map(|(_, examples)| *examples).flat_map(|example| example.lines())
 }
 
 /// Prints completions.
@@ -125,6 +138,41 @@ pub(crate) fn complete(args: &CompleteArgs) -> Result<(), Error> {
 /// Writes the manual.
 pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
     let folder = &args.folder;
-    clap_mangen::generate_to(command(), folder)
+    let mut command = without_examples().disable_help_subcommand(true);
+    command.build();
+    pages(&command, folder)
         .map_err(|error| Error::write(format_args!("pages to '{}'", shown(folder)), &error))
+}
+
+/// Writes the page of a command and of those below it.
+fn pages(command: &Command, folder: &Path) -> io::Result<()> {
+    command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+        .try_for_each(|below| pages(below, folder))?;
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    let examples: String = lines(command).map(|line| format!("{}\n", roff(line))).collect();
+    if !examples.is_empty() {
+        // Between these requests lines stay as they are.
+        page.extend(format!(".SH EXAMPLES\n.nf\n{examples}.fi\n").bytes());
+    }
+    fs::write(folder.join(man.get_filename()), page)
+}
+
+/// A line of text for roff. The characters that it would replace by typographic ones are named.
+fn roff(line: &str) -> String {
+    let named = |character| match character {
+        '\\' => r"\(rs".to_owned(),
+        '-' => r"\-".to_owned(),
+        '\'' => r"\(aq".to_owned(),
+        '`' => r"\(ga".to_owned(),
+        '^' => r"\(ha".to_owned(),
+        '~' => r"\(ti".to_owned(),
+        other => other.to_string(),
+    };
+    // A line that begins with a dot is a request.
+    let begin = if line.starts_with('.') { r"\&" } else { "" };
+    format!("{begin}{}", line.chars().map(named).collect::<String>())
 }

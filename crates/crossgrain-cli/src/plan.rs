@@ -14,7 +14,6 @@ mod text;
 pub(crate) use args::Args;
 pub(crate) use text::summary;
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -22,13 +21,16 @@ use crossgrain::Features;
 use crossgrain::plan::{Costs, Job};
 
 use crate::error::Error;
-use crate::input::shown;
 use crate::output::{apart, write_file};
 use case::Case;
 
 /// Plans, draws if asked to, and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    apart(("--save", args.save.as_deref()), ("--svg", args.svg.as_deref()))?;
+    let [save, svg, html] = [("--save", &args.save), ("--svg", &args.svg), ("--html", &args.html)]
+        .map(|(name, path)| (name, path.as_deref()));
+    for (one, other) in [(save, svg), (save, html), (svg, html)] {
+        apart(one, other)?;
+    }
     let case = args.case()?;
     let told = if args.json { json::told(&case)? } else { text::told(&case) };
     if let Some(path) = &args.save {
@@ -37,9 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(path) = &args.svg {
         write_file(path, args.force, &picture::document(&case))?;
     }
-    if let Some(directory) = &args.html {
-        fs::create_dir_all(directory).map_err(|error| Error::write(shown(directory), &error))?;
-        write_file(&directory.join("index.html"), args.force, &page::document(&case))?;
+    if let Some(path) = &args.html {
+        write_file(path, args.force, &page::document(&case))?;
     }
     io::stdout().write_all(told.as_bytes()).map_err(|error| Error::print(&error))
 }

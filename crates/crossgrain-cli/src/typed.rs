@@ -65,22 +65,46 @@ pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
 /// A number of bytes: digits, and K, M, G or T for powers of 1024 (also KiB), or KB, MB, GB or TB for powers
 /// of 1000.
 pub(crate) fn size<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
-    const HOW: &str = "give a number of bytes such as 65536, 64K, 1M or 10GB";
+    size_by(text, 1, "give a number of bytes such as 65536, 64K, 1M or 10GB")
+}
+
+/// An amount of memory in KiB, with the suffixes of [`size`]. A number alone counts MiB.
+pub(crate) fn memory_in_mib(text: &str) -> Result<u32, String> {
+    memory(text, 1 << 20, "give a size such as 64MiB, 512K or 1GiB, or a number of MiB")
+}
+
+/// The same, but a number alone counts KiB.
+pub(crate) fn memory_in_kib(text: &str) -> Result<u32, String> {
+    memory(text, 1 << 10, "give a size such as 64MiB, 512K or 1GiB, or a number of KiB")
+}
+
+fn memory(text: &str, bare: u128, how: &str) -> Result<u32, String> {
+    let bytes: u64 = size_by(text, bare, how)?;
+    match u32::try_from(bytes >> 10) {
+        Ok(1..) if !bytes.is_multiple_of(1024) => Err(format!("it is no whole number of KiB: {how}")),
+        Ok(memory_kib @ 1..) => Ok(memory_kib),
+        Ok(0) => Err(format!("it is less than 1 KiB: {how}")),
+        Err(_) => Err(format!("it is more than 4 TiB: {how}")),
+    }
+}
+
+/// A size in bytes. A number without a suffix counts units of `bare` bytes; `how` is the remedy in messages.
+fn size_by<T: TryFrom<u128>>(text: &str, bare: u128, how: &str) -> Result<T, String> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let mut letters = unit.chars();
     let power = match letters.next().map(|letter| letter.to_ascii_uppercase()) {
         None => 0,
-        Some(letter) => 1 + "KMGT".find(letter).ok_or(HOW)? as u32,
+        Some(letter) => 1 + "KMGT".find(letter).ok_or(how)? as u32,
     };
     let step: u128 = match letters.as_str() {
         "" | "iB" => 1024,
         "B" => 1000,
-        _ => return Err(HOW.to_owned()),
+        _ => return Err(how.to_owned()),
     };
-    let count =
-        digits.parse::<u128>().ok().and_then(|count| count.checked_mul(step.pow(power))).ok_or(HOW)?;
-    T::try_from(count).map_err(|_| format!("{} is more than can be: {HOW}", quoted(text)))
+    let unit = if power == 0 { bare } else { step.pow(power) };
+    let count = digits.parse::<u128>().ok().and_then(|count| count.checked_mul(unit)).ok_or(how)?;
+    T::try_from(count).map_err(|_| format!("{} is more than can be: {how}", quoted(text)))
 }
 
 /// Nanoseconds since this was called.

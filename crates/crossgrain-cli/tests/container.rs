@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
+use crossgrain::internal::text::grouped;
 
 const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;
@@ -289,7 +290,7 @@ fn a_window_is_read_alone() {
     }
     fs::remove_file(place.path("out")).unwrap();
     let line = place.refuses(2, &[&TO_FILE[..], &["--range", "5..3000000"]].concat());
-    assert!(line.contains(&format!("has {len} bytes")), "{line}");
+    assert!(line.contains(&format!("has {} bytes", grouped(len))), "{line}");
     for bad in ["5", "7..5", "a..b", "-1..3"] {
         place.refuses(2, &[&TO_FILE[..], &[&format!("--range={bad}")]].concat());
     }
@@ -324,14 +325,17 @@ fn argon2_beyond_the_limits_is_refused_at_once() {
     let phc = b"$argon2id$v=19$m=1073741824,t=3,p=4$CQkJCQkJCQkJCQkJCQkJCQ";
     place.write("sealed", &[b"crossgrain\x01\x01", &[phc.len() as u8][..], phc, &[0; 100]].concat());
     let line = place.refuses(2, &["decrypt", "--passphrase-file", "pw", "sealed", "-o", "out"]);
-    assert!(line.contains("1073741824 KiB") && line.contains("--kdf-memory-max"), "{line}");
+    assert!(line.contains(" 1 TiB of memory") && line.contains("--kdf-memory-max"), "{line}");
 }
 
 #[test]
 fn inspect_needs_no_key() {
     let (place, data) = some(2);
     let said = String::from_utf8(place.run(&["inspect", "sealed"]).printed()).unwrap();
-    assert!(said.contains("aes-256-gcm") && said.contains(&format!("{} bytes", data.len())), "{said}");
+    assert!(
+        said.contains("aes-256-gcm") && said.contains(&format!("{} bytes", grouped(data.len()))),
+        "{said}"
+    );
     let json: serde_json::Value =
         serde_json::from_slice(&place.run(&["inspect", "--json", "sealed"]).printed()).unwrap();
     assert_eq!(json["plaintext_bytes"], data.len());

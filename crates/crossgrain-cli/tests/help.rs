@@ -57,10 +57,55 @@ fn every_command_has_a_page_of_the_manual() {
     place.run(&["man", "man"]).printed();
     for name in commands(&place) {
         let page = fs::read_to_string(place.path("man").join(format!("crossgrain-{name}.1"))).unwrap();
-        assert!(page.contains(".TH") && page.contains("Examples:"), "{name}: {page}");
+        assert!(page.contains(".TH") && page.contains(".SH EXAMPLES\n.nf\n"), "{name}: {page}");
     }
     assert!(place.path("man/crossgrain.1").exists());
     assert!(place.refuses(1, &["man", "nowhere"]).contains("nowhere"));
+}
+
+/// The examples of a page are those of the help, line by line: they can be copied.
+#[test]
+fn pages_of_the_manual_keep_examples_as_they_are() {
+    let place = Place::new();
+    fs::create_dir(place.path("man")).unwrap();
+    place.run(&["man", "man"]).printed();
+    for name in commands(&place) {
+        let help = String::from_utf8(place.run(&[&name, "--help"]).printed()).unwrap();
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        let mut groff = Command::new("groff");
+        // A narrow page: lines that were filled would be broken.
+        groff
+            .args(["-man", "-Tascii", "-P-cbou", "-rLL=40n"])
+            .arg(place.path(&format!("man/crossgrain-{name}.1")));
+        let Ok(page) = groff.output() else {
+            println!("skipped: pages of the manual (groff is not installed)");
+            return;
+        };
+        let page = String::from_utf8(page.stdout).unwrap();
+        let (_, shown) = page.split_once("EXAMPLES\n").unwrap_or_else(|| panic!("{name}: {page}"));
+        let lines = |text: &str, indent: usize| -> Vec<String> {
+            let lines = text.lines().take_while(|line| line.starts_with(' '));
+            lines.map(|line| line[indent..].to_owned()).collect()
+        };
+        assert_eq!(lines(shown, 7), lines(examples, 2), "{name}: {page}");
+    }
+}
+
+#[test]
+fn the_long_version_tells_how_the_program_was_built() {
+    let place = Place::new();
+    let printed = |args: &[&str]| String::from_utf8(place.run(args).printed()).unwrap();
+    let version = format!("crossgrain {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(printed(&["-V"]), version);
+    let long = printed(&["--version"]);
+    let rest = long.strip_prefix(&version).unwrap_or_else(|| panic!("{long}"));
+    let (names, values): (Vec<_>, Vec<_>) = rest.lines().map(|line| line.split_once(": ").unwrap()).unzip();
+    assert_eq!(names, ["features", "target", "instructions", "compiler"]);
+    assert_eq!(values[0], if cfg!(feature = "gpu") { "gpu" } else { "none" });
+    assert!(values[1].contains(std::env::consts::ARCH) && values[3].starts_with("rustc 1."), "{long}");
+    let mut capped = place.command(&["--version"]);
+    let capped: Done = capped.env("CROSSGRAIN_ISA", "portable").output().unwrap().into();
+    assert!(String::from_utf8(capped.printed()).unwrap().contains("\ninstructions: portable\n"));
 }
 
 #[test]

@@ -27,8 +27,8 @@ fn place() -> Place {
     place
 }
 
-/// The exit code, the arguments and the line.
-const ROWS: [(i32, &str, &str); 28] = [
+/// The exit code, the arguments, and the line: on standard output for code 0, otherwise on standard error.
+const ROWS: &[(i32, &str, &str)] = &[
     (
         2,
         "encrypt -r age1xyz in",
@@ -104,6 +104,60 @@ const ROWS: [(i32, &str, &str); 28] = [
         "random --seed 0xg",
         "invalid value '0xg' for '--seed <N>': give a number, or hex digits after 0x (see --help)",
     ),
+    (0, "-V", concat!("crossgrain ", env!("CARGO_PKG_VERSION"))),
+    (0, "verify --key-file k sealed", "'sealed': authentic, 64 bytes in 1 chunk, aes-256-gcm"),
+    (
+        0,
+        "verify --json --key-file k sealed",
+        r#"{"authentic":true,"chunks":1,"file":"sealed","plaintext_bytes":64,"suite":"aes-256-gcm"}"#,
+    ),
+    (
+        0,
+        "encrypt --json --key-file k in -o new",
+        r#"{"chunks":1,"file":"new","file_bytes":149,"kdf":"key","plaintext_bytes":64,"suite":"aes-256-gcm"}"#,
+    ),
+    (2, "encrypt --json --key-file k in", "with --json, the ciphertext must go to a file: give -o FILE"),
+    (2, "encrypt --json --key-file k in -o -", "with --json, the ciphertext must go to a file: give -o FILE"),
+    (
+        2,
+        "encrypt --kdf-memory 3X in",
+        "invalid value '3X' for '--kdf-memory <SIZE>': give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "encrypt --kdf-memory 0 in",
+        "invalid value '0' for '--kdf-memory <SIZE>': it is less than 1 KiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "encrypt --kdf-memory 1MB in",
+        "invalid value '1MB' for '--kdf-memory <SIZE>': it is no whole number of KiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        2,
+        "decrypt --kdf-memory-max 4T sealed",
+        "invalid value '4T' for '--kdf-memory-max <SIZE>': it is more than 4 TiB: give a size such as 64MiB, 512K or 1GiB, or a number of MiB (see --help)",
+    ),
+    (
+        3,
+        "search --memory much --cipher aes-128",
+        "invalid value 'much' for '--memory <SIZE>': give a size such as 64MiB, 512K or 1GiB, or a number of KiB (see --help)",
+    ),
+    (
+        2,
+        "plan --cipher aes-128 --job ctr --svg same --html same",
+        "--svg and --html name one file: give each its own",
+    ),
+    (
+        2,
+        "plan --cipher aes-128 --job ctr --save same --html same",
+        "--save and --html name one file: give each its own",
+    ),
+    (
+        5,
+        "plan --cipher aes-128 --job ctr --html plan",
+        "'plan' exists: choose another name, or replace it by --force",
+    ),
     (2, "bench nothing", "nothing that is timed has 'nothing' in its id: `crossgrain bench` alone times all"),
 ];
 
@@ -111,11 +165,15 @@ const ROWS: [(i32, &str, &str); 28] = [
 fn each_message_says_what_is_wrong_and_what_to_do() {
     let place = place();
     let mut faults = Vec::new();
-    for (code, args, line) in ROWS {
+    for &(code, args, line) in ROWS {
         let args: Vec<_> = args.split(' ').collect();
-        let Done { code: got, err, .. } = place.run(&args);
-        if (got, err.as_str()) != (Some(code), format!("crossgrain: {line}\n").as_str()) {
-            faults.push(format!("{}: {got:?} {err}", args.join(" ")));
+        let Done { code: got, out, err } = place.run(&args);
+        let (told, line) = match code {
+            0 => (String::from_utf8_lossy(&out).into_owned() + &err, format!("{line}\n")),
+            _ => (err, format!("crossgrain: {line}\n")),
+        };
+        if (got, &told) != (Some(code), &line) {
+            faults.push(format!("{}: {got:?} {told}", args.join(" ")));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join(""));
@@ -129,6 +187,45 @@ fn nothing_typed_is_helped() {
     assert_eq!(done.code, Some(2));
     let lines = done.err.lines().count();
     assert!(done.err.contains("Usage: crossgrain <COMMAND>") && (5..=40).contains(&lines), "{}", done.err);
+}
+
+/// Numbers that people read have digit groups.
+#[test]
+fn large_numbers_have_digit_groups() {
+    let place = Place::with(&painted(20_000, 1));
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    for (args, words) in [
+        (
+            &["verify", "--key-file", "k", "sealed"][..],
+            "'sealed': authentic, 20,000 bytes in 2 chunks, aes-256-gcm",
+        ),
+        (&["inspect", "sealed"], "20,000 bytes, if the file is whole"),
+        (&["inspect", "--json", "sealed"], "\"plaintext_bytes\":20000"),
+        (&["demo", "--bytes", "64K"], "65,536 bytes"),
+        (&["circuit", "aes-round"], ","),
+    ] {
+        let out = String::from_utf8(place.run(args).printed()).unwrap();
+        assert!(out.contains(words), "{args:?}: {out}");
+    }
+}
+
+/// A bare number counts MiB.
+#[test]
+fn sizes_of_memory_have_suffixes() {
+    let place = Place::with(b"data");
+    place.write("pw", b"correct horse\n");
+    for (size, kib) in [("1", 1024), ("1MiB", 1024), ("64K", 64), ("64k", 64), ("2M", 2048)] {
+        let sealing = ["encrypt", "--passphrase-file", "pw", "--kdf-passes", "1", "--kdf-memory", size];
+        place.run(&[&sealing[..], &["in", "-o", "sealed", "--force"]].concat()).printed();
+        let header = place.run(&["inspect", "--json", "sealed"]).printed();
+        let header: serde_json::Value = serde_json::from_slice(&header).unwrap();
+        assert_eq!(header["kdf"]["memory_kib"], kib, "{size}");
+    }
+    let text = String::from_utf8(place.run(&["inspect", "sealed"]).printed()).unwrap();
+    assert!(text.contains("Argon2id with 2 MiB, 1 passes"), "{text}");
+    let help = String::from_utf8(place.run(&["encrypt", "--help"]).printed()).unwrap();
+    assert!(help.contains("[default: 64MiB]"), "{help}");
 }
 
 #[test]

@@ -118,7 +118,11 @@ fn the_reference_is_complete() {
     for code in 0..=5 {
         assert!(page.contains(&format!("\n| {code} | ")), "docs/commands.md lacks exit code {code}");
     }
-    let outputs: [&[&str]; 5] = [
+    let place = Place::with(&painted(64, 1));
+    place.run(&["keygen", "-o", "k"]).printed();
+    let outputs: [&[&str]; 7] = [
+        &["encrypt", "--json", "--key-file", "k", "in", "-o", "sealed"],
+        &["verify", "--json", "--key-file", "k", "sealed"],
         &["variants", "--json"],
         &["devices", "--json"],
         &["plan", "--cipher", "aes-128", "--job", "ctr", "--json"],
@@ -126,7 +130,7 @@ fn the_reference_is_complete() {
         &["deps", "--mode", "cbc", "--json"],
     ];
     for arguments in outputs {
-        let output: serde_json::Value = serde_json::from_str(&printed(arguments)).unwrap();
+        let output: serde_json::Value = serde_json::from_slice(&place.run(arguments).printed()).unwrap();
         let object = output.as_array().map_or(&output, |array| &array[0]);
         for field in object.as_object().unwrap().keys() {
             assert!(page.contains(&format!("`{field}`")), "docs/commands.md lacks {field} of {arguments:?}");

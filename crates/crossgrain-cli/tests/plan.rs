@@ -89,7 +89,7 @@ fn published_costs_as_text() {
     for edge in MIXED {
         assert!(told.contains(edge), "{told}");
     }
-    assert!(told.contains("50467  total") && told.contains("gains 7.33 %"), "{told}");
+    assert!(told.contains("50,467  total") && told.contains("gains 7.33 %"), "{told}");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn searches_are_planned_by_the_key() {
         }
     }
     let told = text(&plan_on(Some("portable"), &["--cipher", "sm4", "--job", "search"]));
-    assert!(told.contains("sm4 search of 16384 keys of a mask by 128 known bits"), "{told}");
+    assert!(told.contains("sm4 search of 16,384 keys of a mask by 128 known bits"), "{told}");
     assert!(told.contains(" ns a key, ") && told.contains(" million keys/s"), "{told}");
     assert!(told.contains("nothing but a mix of representations will do"), "{told}");
 }
@@ -287,6 +287,44 @@ fn costs_can_be_measured() {
     adds_up(&answer);
 }
 
+#[test]
+fn text_fits_80_columns_and_names_the_glossary() {
+    for isa in ["portable", "avx2-aes", "avx512-gfni", "avx512"] {
+        for cipher in ["aes-256", "serpent-256", "kuznyechik"] {
+            for job in [&["ctr"][..], &["ecb-decrypt", "--policy", "any"], &["search"]] {
+                let told = text(&plan_on(Some(isa), &[&["--cipher", cipher, "--job"], job].concat()));
+                let too_long = told.lines().find(|line| line.chars().count() > 80);
+                assert_eq!(too_long, None, "{isa} {cipher} {job:?}");
+                assert!(told.ends_with("\n\nterms: docs/glossary.md\n"), "{told}");
+            }
+        }
+    }
+}
+
+/// Where only refused variants compute a part, the picture says so.
+#[test]
+fn pictures_name_the_reason_of_a_gap() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("plan.svg");
+    let drawn = |more: &[&str]| {
+        let arguments = ["--cipher", "aes-128", "--job", "ctr", "--svg", name(&file), "--force"];
+        text(&plan_on(Some("portable"), &[&arguments[..], more].concat()));
+        fs::read_to_string(&file).unwrap()
+    };
+    let svg = drawn(&[]);
+    well_formed(&svg);
+    let words = |class: &str| -> String {
+        let mark = format!("<text class=\"{class}\"");
+        let texts = svg.split(&mark).skip(1);
+        let words = texts.filter_map(|text| text.split(['>', '<']).nth(1));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    assert!(words("gap").contains("table look-ups refused"), "{}", words("gap"));
+    assert!(words("note").contains("the policy refuses all variants of the row"), "{}", words("note"));
+    let any = drawn(&["--policy", "any"]);
+    assert!(!any.contains("refused") && !any.contains("class=\"gap\""));
+}
+
 /// Checks that tags are balanced and closed, which is sufficient for this program's pictures.
 fn well_formed(svg: &str) {
     let mut open = Vec::new();
@@ -352,11 +390,10 @@ fn names_from_files_are_escaped() {
     let (directory, _) = costs("");
     let file = directory.path().join("a\u{1b}[31m.json");
     fs::write(&file, contents).unwrap();
-    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("page"));
+    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("plan.html"));
     let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
     let told = text(&plan(&arguments));
-    let texts =
-        [told, fs::read_to_string(&picture).unwrap(), fs::read_to_string(page.join("index.html")).unwrap()];
+    let texts = [told, fs::read_to_string(&picture).unwrap(), fs::read_to_string(&page).unwrap()];
     for told in &texts {
         let is_escape = |c: char| c.is_control() && c != '\n';
         assert!(!told.contains(is_escape) && told.contains(r"\u{1b}[31m\n"), "{told:?}");
@@ -372,15 +409,15 @@ fn names_from_files_are_escaped() {
 #[test]
 fn pictures_of_anyone_s_costs() {
     let (directory, file) = costs(&PUBLISHED.replace("MixColumns", "mix <&> \\\"match\\\""));
-    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("page"));
+    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("plan.html"));
     let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
     text(&plan(&arguments));
     let svg = fs::read_to_string(&picture).unwrap();
     well_formed(&svg);
-    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50467", "11856"] {
+    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50,467", "11,856"] {
         assert!(svg.contains(words), "{words}");
     }
-    let html = fs::read_to_string(page.join("index.html")).unwrap();
+    let html = fs::read_to_string(&page).unwrap();
     assert!(html.contains(&svg) && html.contains("All costs"), "{html}");
     assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page loads nothing");
     refused(&plan(&arguments), 5, "--force");
@@ -393,7 +430,8 @@ fn a_picture_that_cannot_be_written() {
     let (directory, file) = costs(PUBLISHED);
     let nowhere = directory.path().join("no/such/plan.svg");
     refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "does not exist");
-    refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 1, "cannot write");
+    refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 5, "--force");
+    refused(&plan(&["--costs", name(&file), "--html", name(directory.path())]), 1, "directory");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crossgrain::internal::text::{quoted, reason as reason_of};
+use crossgrain::internal::text::{quoted, reason as reason_of, size};
 
 use super::payload::Suite;
 
@@ -135,11 +135,13 @@ impl fmt::Display for Error {
             Self::BadArgon2(reason) => write!(f, "such Argon2id parameters cannot be: {reason}"),
             Self::TooDemanding { memory_kib, passes, lanes } => write!(
                 f,
-                "the file demands {memory_kib} KiB of memory, {passes} passes and {lanes} lanes of Argon2id, more \
-                 than is allowed: raise the limits if you trust it"
+                "the file demands {} of memory, {passes} passes and {lanes} lanes of Argon2id, more than is \
+                 allowed: raise the limits if you trust it",
+                size(u64::from(*memory_kib) << 10)
             ),
             Self::OutOfMemory { memory_kib } => {
-                write!(f, "there is no memory for Argon2id, which wants {memory_kib} KiB: free some")
+                let wanted = size(u64::from(*memory_kib) << 10);
+                write!(f, "there is no memory for Argon2id, which wants {wanted}: free some")
             }
             Self::WrongKey => f.write_str(
                 "the key or passphrase is wrong, or the beginning of the file was changed: try the right one",

@@ -1,5 +1,6 @@
 //! Escaping and shortening of external text (arguments, variables, files) for messages.
 
+use std::fmt::Display;
 use std::iter::Peekable;
 
 /// The maximum length of a quoted value in a message, in characters.
@@ -7,6 +8,31 @@ pub const QUOTED_CHARS_MAX: usize = 60;
 
 /// The maximum length of a parser's text in a message, in characters.
 const REASON_CHARS_MAX: usize = 300;
+
+/// A number for people, never for JSON: commas separate groups of three digits before the decimal point, as in
+/// `1,234,567.8`.
+pub fn grouped(number: impl Display) -> String {
+    let text = number.to_string();
+    let start = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+    let (sign, number) = text.split_at(start);
+    let (digits, rest) = number.split_at(number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len()));
+    let mut grouped = sign.to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+/// A size in the largest binary unit that divides it: `64 MiB`. Other sizes are in bytes.
+pub fn size(len_bytes: u64) -> String {
+    let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let divides = |(unit, _): &(u64, &str)| len_bytes >= *unit && len_bytes.is_multiple_of(*unit);
+    let (unit, name) = units.into_iter().find(divides).unwrap_or((1, "bytes"));
+    format!("{} {name}", grouped(len_bytes / unit))
+}
 
 /// Escapes all characters that act on a terminal or are invisible: control characters, marks of writing
 /// direction, and marks without width.

@@ -432,6 +432,24 @@ fn values_in_messages_are_escaped_and_cut() {
 }
 
 #[test]
+fn numbers_for_people_have_digit_groups() {
+    use crossgrain::internal::text::{grouped, size};
+
+    for (number, text) in
+        [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (-1_234_567, "-1,234,567")]
+    {
+        assert_eq!(grouped(number), text);
+    }
+    assert_eq!(grouped(u128::MAX), "340,282,366,920,938,463,463,374,607,431,768,211,455");
+    assert_eq!(grouped(format_args!("{:.2}", 12345.678)), "12,345.68");
+    assert_eq!([grouped(f64::INFINITY), grouped("")], ["inf", ""]);
+    let sizes = [0, 1023, 1024, 1025, 3 << 20, 1000 << 20, 2 << 40, 5000 << 40].map(size);
+    let texts =
+        ["0 bytes", "1,023 bytes", "1 KiB", "1,025 bytes", "3 MiB", "1,000 MiB", "2 TiB", "5,000 TiB"];
+    assert_eq!(sizes, texts);
+}
+
+#[test]
 fn ciphers_are_found_by_their_names() {
     for cipher in Cipher::ALL {
         assert_eq!(cipher.to_string().parse(), Ok(cipher));

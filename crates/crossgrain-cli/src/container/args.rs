@@ -13,7 +13,7 @@ use super::keys::KeyArgs;
 use crate::error::Error;
 use crate::output::{Content, Output};
 use crate::progress::Audience;
-use crate::typed::size;
+use crate::typed::{memory_in_mib, size};
 use crate::wisdom;
 
 /// Encrypt a file, so that any change of it is found out.
@@ -30,9 +30,9 @@ pub(crate) struct EncryptArgs {
     #[arg(long)]
     pub(super) bare: bool,
 
-    /// Memory that a passphrase costs whoever tries it, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 22))]
-    pub(super) kdf_memory: u32,
+    /// Memory that each try of a passphrase takes: a size such as 64MiB, 512K or 1GiB, or a number of MiB
+    #[arg(long = "kdf-memory", value_name = "SIZE", default_value = "64MiB", value_parser = memory_in_mib)]
+    pub(super) kdf_memory_kib: u32,
 
     /// Passes over that memory
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -42,6 +42,10 @@ pub(crate) struct EncryptArgs {
     /// and nonce.
     #[arg(long, hide = true)]
     pub(super) resume: bool,
+
+    /// Print one JSON object about the file that was written
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(super) files: FileArgs,
@@ -73,7 +77,7 @@ pub(crate) struct DecryptArgs {
     pub(super) files: FileArgs,
 }
 
-/// Check that a file is authentic to its last byte, and write nothing.
+/// Check that a file is authentic to its last byte, and print its size; the plaintext is not written.
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -82,6 +86,10 @@ pub(crate) struct VerifyArgs {
     /// The file to read; none or `-` for standard input
     #[arg(value_name = "IN")]
     pub(super) input: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
 
     #[command(flatten)]
     pub(super) work: WorkArgs,
@@ -129,9 +137,10 @@ pub(super) struct SealedArgs {
     #[arg(long, requires = "bare", value_parser = suites())]
     pub(super) suite: Option<Suite>,
 
-    /// Most memory that a file may demand for its passphrase, in MiB; 1024 unless given, and no more than 4096 in all passes
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..1 << 22))]
-    kdf_memory_max: Option<u32>,
+    /// Most memory that a file may demand for its passphrase: a size, or a number of MiB; 1GiB unless given,
+    /// and no more than 4GiB in all passes
+    #[arg(long = "kdf-memory-max", value_name = "SIZE", value_parser = memory_in_mib)]
+    kdf_memory_max_kib: Option<u32>,
 
     /// Most passes that a file may demand; 16 unless given
     #[arg(long, value_name = "N")]
@@ -140,9 +149,9 @@ pub(super) struct SealedArgs {
 
 impl SealedArgs {
     pub(super) fn limits(&self) -> Limits {
-        let Self { kdf_memory_max, kdf_passes_max, .. } = *self;
+        let Self { kdf_memory_max_kib, kdf_passes_max, .. } = *self;
         let usual = Limits::default();
-        let memory_kib = kdf_memory_max.unwrap_or(usual.memory_kib >> 10) << 10;
+        let memory_kib = kdf_memory_max_kib.unwrap_or(usual.memory_kib);
         let passes = kdf_passes_max.unwrap_or(usual.passes);
         // What was raised by hand is meant, all of it.
         let is_raised = memory_kib > usual.memory_kib || passes > usual.passes;

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::ops;
 
+use crossgrain::internal::text::grouped;
 use crossgrain_container::{
     CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, plaintext_bytes,
 };
@@ -15,7 +16,7 @@ use crossgrain_container::{
 use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
 use super::flow::Flow;
 use super::resume::Resumed;
-use super::{read_header, refused};
+use super::{Contents, print, read_header, refused};
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name, shown};
 use crate::output::{Content, Output, write_all_at};
@@ -52,7 +53,8 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
         Err(error) if args.keep_partial => {
             match output.keep(written_bytes) {
                 Ok(Some(path)) => error::tell(&format!(
-                    "the first {written_bytes} bytes of '{}' are authentic",
+                    "the first {} bytes of '{}' are authentic",
+                    grouped(written_bytes),
                     shown(&path)
                 )),
                 Ok(None) => {}
@@ -64,16 +66,32 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
     }
 }
 
-/// Decrypts, and drops what comes of it.
+/// Decrypts, drops the plaintext, and prints its size.
 pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
     profile::begin(args.work.profile);
     let mut sealed = Sealed::open(&args.sealed, args.input.as_deref(), &args.work)?;
     let to = Name::Stream("nothing");
     let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
     sealed.run(&to, &args.work, None, &mut progress)?;
+    let contents = Contents { suite: sealed.payload.suite(), plaintext_bytes: progress.bytes() };
+    drop(progress);
     sealed.input.stayed()?;
     profile::report();
-    Ok(())
+    let name = sealed.input.name();
+    if args.json {
+        let mut told = contents.json(name);
+        told["authentic"] = true.into();
+        return print(told);
+    }
+    let (bytes, chunks) = (contents.plaintext_bytes, contents.chunks());
+    print(format_args!(
+        "{name}: authentic, {} byte{} in {} chunk{}, {}",
+        grouped(bytes),
+        if bytes == 1 { "" } else { "s" },
+        grouped(chunks),
+        if chunks == 1 { "" } else { "s" },
+        contents.suite
+    ))
 }
 
 /// An encrypted file whose key is right, its input before the first chunk of a window.
@@ -134,7 +152,10 @@ impl Sealed {
                 let len_bytes = self.proven_bytes(last)?;
                 let to = to.unwrap_or(len_bytes.max(range.from));
                 if to > len_bytes {
-                    let why = format!("the plaintext of {name} has {len_bytes} bytes: give a range within");
+                    let why = format!(
+                        "the plaintext of {name} has {} bytes: give a range within",
+                        grouped(len_bytes)
+                    );
                     return Err(Error::usage(why));
                 }
                 to

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, Write as _};
 
 use crossgrain_container::{
-    Argon2id, CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Payload, SEALED_CHUNK_BYTES, sealed_bytes,
+    Argon2id, CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Payload, SEALED_CHUNK_BYTES,
+    plaintext_bytes, sealed_bytes,
 };
 
 use super::args::EncryptArgs;
 use super::flow::Flow;
 use super::keys::Known;
-use super::refused;
+use super::{Contents, kdf_json, print, refused};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Content, Output, apart, with_suffix, write_all_at};
@@ -23,6 +24,7 @@ use crate::progress::Progress;
 
 /// What stands before the chunks, and what seals them.
 struct Beginning {
+    kdf: Kdf,
     head: Vec<u8>,
     payload: Payload,
 }
@@ -50,14 +52,26 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
         return Err(Error::new(Exit::InputOutput, why));
     }
     let mut output = args.files.output(&args.keys, Content::Open)?;
+    if args.json && output.unfinished_file().is_none() {
+        return Err(Error::usage("with --json, the ciphertext must go to a file: give -o FILE"));
+    }
     let mut input = Input::open(args.files.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
     output.apart_from(&input, false)?;
     let beginning = beginning(&args, &output)?;
-    write(&args, &mut input, &mut output, &beginning)?;
+    let chunks_bytes = write(&args, &mut input, &mut output, &beginning)?;
     input.stayed_whole()?;
+    let name = output.name().clone();
     output.finish()?;
     profile::report();
-    Ok(())
+    if !args.json {
+        return Ok(());
+    }
+    let contents =
+        Contents { suite: args.suite, plaintext_bytes: plaintext_bytes(chunks_bytes).unwrap_or_default() };
+    let mut told = contents.json(&name);
+    told["kdf"] = kdf_json(&beginning.kdf);
+    told["file_bytes"] = (beginning.head.len() as u64 + chunks_bytes).into();
+    print(told)
 }
 
 /// The beginning of the file. What the user knows is wiped before the first chunk is read.
@@ -72,7 +86,7 @@ fn fresh(args: &EncryptArgs, known: &Known) -> Result<Beginning, Refusal> {
         Known::Key(_) => Kdf::RawKey,
         Known::Passphrase(_) => {
             let costs = Argon2id::fresh()?;
-            Kdf::Argon2id(Argon2id { memory_kib: args.kdf_memory << 10, passes: args.kdf_passes, ..costs })
+            Kdf::Argon2id(Argon2id { memory_kib: args.kdf_memory_kib, passes: args.kdf_passes, ..costs })
         }
     };
     let header = Header { suite: args.suite, kdf };
@@ -80,17 +94,17 @@ fn fresh(args: &EncryptArgs, known: &Known) -> Result<Beginning, Refusal> {
     let mut head = if args.bare { Vec::new() } else { header.to_bytes() };
     let payload = Payload::fresh(args.suite, &key, &head, &args.files.work.options(args.suite))?;
     head.extend(payload.prefix());
-    Ok(Beginning { head, payload })
+    Ok(Beginning { kdf: header.kdf, head, payload })
 }
 
-/// Writes everything.
+/// Writes everything, and gives how many bytes of chunks there are.
 fn write(
     args: &EncryptArgs,
     input: &mut Input,
     output: &mut Output,
     beginning: &Beginning,
-) -> Result<(), Error> {
-    let Beginning { head, payload } = beginning;
+) -> Result<u64, Error> {
+    let Beginning { head, payload, .. } = beginning;
     let (from, to) = (input.name().clone(), output.name().clone());
     let failed = |error| Error::write(&to, &error);
     let len_bytes = input.len_bytes();
@@ -120,11 +134,13 @@ fn write(
         Some(mut file) => {
             file.write_all(head).map_err(failed)?;
             let flow = Flow { write_at: Some((file, &write_at)), ..flow };
-            flow.run(input, &mut Progress::new(io::sink(), total_bytes, audience))
+            let mut progress = Progress::new(io::sink(), total_bytes, audience);
+            flow.run(input, &mut progress).map(|()| progress.bytes())
         }
         None => {
             output.write_all(head).map_err(failed)?;
-            flow.run(input, &mut Progress::new(output, total_bytes, audience))
+            let mut progress = Progress::new(output, total_bytes, audience);
+            flow.run(input, &mut progress).map(|()| progress.bytes())
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crossgrain::internal::text::{grouped, size};
 use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 
 use super::args::InspectArgs;
-use super::read_header;
+use super::{kdf_json, read_header};
 use crate::error::Error;
 use crate::input::Input;
 
@@ -25,15 +26,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
 
 /// `plaintext_bytes` is `None` for a stream, whose length is unknown, and `Some(None)` for a truncated file.
 fn as_json(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
-    let kdf = match &header.kdf {
-        Kdf::RawKey => json!("key"),
-        Kdf::Argon2id(costs) => json!({
-            "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes, "lanes": costs.lanes,
-        }),
-    };
     let truncated = plaintext_bytes.map(|known| known.is_none());
     let value = json!({
-        "version": 1, "suite": header.suite.name(), "kdf": kdf,
+        "version": 1, "suite": header.suite.name(), "kdf": kdf_json(&header.kdf),
         "plaintext_bytes": plaintext_bytes.flatten(), "truncated": truncated,
     });
     format!("{value}\n")
@@ -46,12 +41,16 @@ fn as_text(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
         Kdf::RawKey => writeln!(text, "key        a key file"),
         Kdf::Argon2id(costs) => writeln!(
             text,
-            "key        a passphrase, by Argon2id of {} KiB, {} passes and {} lanes",
-            costs.memory_kib, costs.passes, costs.lanes
+            "key        a passphrase, by Argon2id with {}, {} passes and {} lanes",
+            size(u64::from(costs.memory_kib) << 10),
+            costs.passes,
+            costs.lanes
         ),
     };
     let _ = match plaintext_bytes {
-        Some(Some(len_bytes)) => writeln!(text, "plaintext  {len_bytes} bytes, if the file is whole"),
+        Some(Some(len_bytes)) => {
+            writeln!(text, "plaintext  {} bytes, if the file is whole", grouped(len_bytes))
+        }
         Some(None) => writeln!(text, "plaintext  the file is cut off"),
         None => writeln!(text, "plaintext  unknown, for this is a stream"),
     };

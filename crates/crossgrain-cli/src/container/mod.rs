@@ -20,12 +20,14 @@ pub(crate) use inspect::inspect;
 pub(crate) use keygen::keygen;
 
 use std::fmt::Display;
-use std::io::Seek as _;
+use std::io::{Seek as _, Write as _};
 
-use crossgrain_container::{Damage, Error as Refusal, Header, fill};
+use crossgrain_container::{CHUNK_BYTES, Damage, Error as Refusal, Header, Kdf, Suite, fill};
+use serde_json::{Value, json};
 
 use crate::error::{Error, Exit, exit_of};
-use crate::input::Input;
+use crate::input::{Input, Name};
+use crate::output::Output;
 
 /// The first bytes of other programs' files, a description of these files, and the command that reads them.
 const FOREIGN: [(&[u8], &str, &str); 11] = [
@@ -44,6 +46,46 @@ const FOREIGN: [(&[u8], &str, &str); 11] = [
 ];
 const AGE: &str = "a file of age, not of crossgrain";
 const PGP: &str = "a file of OpenPGP, not of crossgrain";
+
+/// The plaintext of a whole file: its length, and how it is encrypted.
+struct Contents {
+    suite: Suite,
+    plaintext_bytes: u64,
+}
+
+impl Contents {
+    /// The last chunk is shorter than the others, and may be empty.
+    const fn chunks(&self) -> u64 {
+        self.plaintext_bytes / CHUNK_BYTES as u64 + 1
+    }
+
+    /// The fields of a JSON object that names the file; null is a stream.
+    fn json(&self, name: &Name) -> Value {
+        let file = match name {
+            Name::File(path) => Some(path.to_string_lossy()),
+            Name::Stream(_) => None,
+        };
+        json!({
+            "file": file, "suite": self.suite.name(), "plaintext_bytes": self.plaintext_bytes, "chunks": self.chunks(),
+        })
+    }
+}
+
+/// Where the key of a file comes from, in JSON.
+fn kdf_json(kdf: &Kdf) -> Value {
+    match kdf {
+        Kdf::RawKey => json!("key"),
+        Kdf::Argon2id(costs) => json!({
+            "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes, "lanes": costs.lanes,
+        }),
+    }
+}
+
+/// Prints a line on standard output.
+fn print(line: impl Display) -> Result<(), Error> {
+    let printed = Output::standard()?.write_all(format!("{line}\n").as_bytes());
+    printed.map_err(|error| Error::print(&error))
+}
 
 /// Reads the header of a file. If there is none, the error names the program that wrote the file, if it is
 /// recognised.

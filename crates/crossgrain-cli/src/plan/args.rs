@@ -84,8 +84,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) svg: Option<PathBuf>,
 
-    /// Write a page, DIR/index.html, with the picture and all costs
-    #[arg(long, value_name = "DIR")]
+    /// Write a page with the picture and all costs. It is one file, which loads nothing
+    #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 
     /// Replace files that exist

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::thread;
 
+use crossgrain::internal::text::{grouped, size};
 use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans};
+use crossgrain::plan::{Birth, Costs, Job, Leaks, Limits, Place, Plans};
 use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
@@ -43,6 +44,13 @@ pub(super) struct Case {
     pub(super) measured: Vec<Measured>,
     /// The spread of the samples of each variant's cost, as a fraction of the median.
     pub(super) spreads: BTreeMap<String, f64>,
+}
+
+/// An edge that the policy refuses.
+pub(super) struct Refused {
+    pub(super) edge: Edge,
+    /// The reason in few words, for a picture.
+    pub(super) reason: &'static str,
 }
 
 /// The requested job of this library.
@@ -88,9 +96,10 @@ impl Facts {
         match (job.birth, self.keys()) {
             (Birth::Keys { usage, known_bits }, Some(keys)) => {
                 let usage = usage.name();
+                let keys = grouped(keys);
                 format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
             }
-            _ => format!("{} {mode} of {}", job.cipher, bytes(*len_bytes)),
+            _ => format!("{} {mode} of {}", job.cipher, size(*len_bytes)),
         }
     }
 
@@ -206,7 +215,7 @@ impl Case {
     ) -> Result<(), Error> {
         let facts = self.facts()?;
         if facts.len_bytes > RUN_BYTES_MAX {
-            let most = bytes(RUN_BYTES_MAX);
+            let most = size(RUN_BYTES_MAX);
             return Err(Error::usage(format!(
                 "an exhaustive search runs whole jobs: give --bytes up to {most}"
             )));
@@ -243,6 +252,23 @@ impl Case {
         let job_flow = self.job_flow()?;
         let bulk = job_flow.plan(&self.report.best)?;
         Ok(Plans::new(self.facts()?.job, job_flow.with_rest(bulk)?)?)
+    }
+
+    /// The edges that the job would have under policy any, and that this policy refuses.
+    pub(super) fn refused(&self) -> Vec<Refused> {
+        let Some(facts) = &self.facts else { return Vec::new() };
+        let limits = Limits { policy: Policy::Any, ..facts.limits() };
+        let all = JobFlow::new(facts.job, &limits, &Costs::estimates(facts.job.cipher));
+        let edges = all.map_or_else(|_| Vec::new(), |all| all.flow().edges().to_vec());
+        let refused = edges.into_iter().filter_map(|edge| {
+            let leaks = find(&edge.name).ok()?.leaks;
+            let reason = match leaks {
+                Leaks::Nothing => return None,
+                Leaks::TableIndices => "table look-ups refused",
+            };
+            (!facts.policy.admits(leaks)).then_some(Refused { edge, reason })
+        });
+        refused.collect()
     }
 
     /// The cheapest path in one representation, if there is one.
@@ -315,17 +341,8 @@ fn grain(name: &str) -> (usize, usize) {
     (place, name[kind.len()..].parse().unwrap_or(0))
 }
 
-/// A size in the largest unit that divides it.
-pub(super) fn bytes(len_bytes: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let fits = |(size, _): &(u64, &str)| len_bytes >= *size && len_bytes.is_multiple_of(*size);
-    match units.into_iter().find(fits) {
-        Some((size, name)) => format!("{} {name}", len_bytes / size),
-        None => format!("{len_bytes} bytes"),
-    }
-}
-
 /// A cost, without decimals if it is an integer or at least 1000.
 pub(super) fn number(cost: f64) -> String {
-    if cost.fract() == 0.0 || cost >= 1000.0 { format!("{cost:.0}") } else { format!("{cost:.1}") }
+    let decimals = usize::from(cost.fract() != 0.0 && cost < 1000.0);
+    grouped(format_args!("{cost:.decimals$}"))
 }

@@ -9,7 +9,7 @@ use crossgrain::plan::measure::Measured;
 use super::case::{Case, number};
 use super::fold::folded;
 use super::picture::{self, escaped};
-use super::text::{other, percent, verdict};
+use super::text::{TERMS, other, percent, verdict};
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; }
@@ -34,7 +34,7 @@ pub(super) fn document(case: &Case) -> String {
          <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     );
     let tables = [path(case), measured(case), others(case), pure(case), costs(case)].concat();
-    format!("{head}{}{tables}</body>\n</html>\n", picture::document(case))
+    format!("{head}{}{tables}<p>{TERMS}</p>\n</body>\n</html>\n", picture::document(case))
 }
 
 /// A table. Columns whose headings end in a colon hold numbers.

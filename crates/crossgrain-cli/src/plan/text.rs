@@ -1,6 +1,6 @@
 //! A case as text that fits a terminal.
 
-use crossgrain::internal::text::escaped;
+use crossgrain::internal::text::{escaped, grouped};
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Path, Step};
 
@@ -16,7 +16,34 @@ pub(super) fn told(case: &Case) -> String {
     page.runners_up();
     page.pure_forms();
     page.greedy();
+    page.blank();
+    page.line(TERMS);
     page.text
+}
+
+/// Where readers find the words of a plan explained.
+pub(super) const TERMS: &str = "terms: docs/glossary.md";
+
+/// Longer lines are broken.
+const COLUMNS: usize = 80;
+
+/// Columns of figures before the words of a line.
+const FIGURE_COLUMNS: usize = 26;
+
+/// A line, broken between words where it is too long. Words that follow figures stay in their column.
+fn wrapped(line: &str) -> String {
+    let front: String = line.chars().take(FIGURE_COLUMNS).collect();
+    let indent = front.rfind("  ").map_or(2, |blanks| blanks + 2);
+    let (mut text, mut rest) = (String::new(), line.to_owned());
+    while let Some((limit, _)) = rest.char_indices().nth(COLUMNS) {
+        let end = limit + usize::from(rest[limit..].starts_with(' '));
+        let before = rest[..end].rfind(' ').filter(|&blank| blank > indent);
+        let Some(blank) = before.or_else(|| Some(limit + rest[limit..].find(' ')?)) else { break };
+        text += rest[..blank].trim_end();
+        text.push('\n');
+        rest = format!("{:indent$}{}", "", rest[blank..].trim_start());
+    }
+    text + rest.trim_end() + "\n"
 }
 
 struct Page<'a> {
@@ -27,8 +54,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// Adds a line, escaped, because names in a cost file may contain any characters.
     fn line(&mut self, line: impl std::fmt::Display) {
-        self.text += &escaped(&line.to_string());
-        self.text.push('\n');
+        self.text += &wrapped(&escaped(&line.to_string()));
     }
 
     fn blank(&mut self) {
@@ -80,7 +106,7 @@ impl Page<'_> {
                 self.line(format_args!("{:>12}  {:>9.4}  {what}", number(cost.fixed_ns), cost.per_byte_ns));
             }
             let [one, all] = break_evens.map(|size| match size {
-                Some(len_bytes) => format!("from {len_bytes} bytes on"),
+                Some(len_bytes) => format!("from {} bytes on", grouped(len_bytes)),
                 None => "never".to_owned(),
             });
             self.line(format_args!("faster than one thread {one}, than {} threads {all}", threads()));

@@ -11,7 +11,7 @@ use super::EXIT_CODES;
 use super::session::{Session, State};
 use crate::device::Asked;
 use crate::error::Error;
-use crate::typed::{ciphers, modes};
+use crate::typed::{ciphers, memory_in_kib, modes};
 
 /// What a session's journal says, and nobody may say otherwise. What requires another option is named too: clap does not ask for that
 /// where it is in conflict.
@@ -149,8 +149,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "kdf", default_value_t = 1)]
     pub(super) lanes: u32,
 
-    /// Memory of argon2id in KiB
-    #[arg(long, value_name = "KIB", requires = "kdf")]
+    /// Memory of argon2id: a size such as 64MiB, 512K or 1GiB, or a number of KiB
+    #[arg(long, value_name = "SIZE", requires = "kdf", value_parser = memory_in_kib)]
     pub(super) memory: Option<u32>,
 
     /// Leave out so many candidates at the beginning

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossgrain::internal::text::grouped;
 use crossgrain::plan::Use;
 use crossgrain_search::{BigUint, Deriving, Hit, Kdf, Known, Refused, Search, Watch, WordSearch};
 use rayon::ThreadPoolBuilder;
@@ -388,7 +389,7 @@ const fn is_quick(search: &Search) -> bool {
 
 /// Prints the kernel, and the probability of false matches.
 fn explain(search: &Search, work: &Work<'_>) {
-    let many = work.size().map_or("an unknown number of".to_owned(), |size| size.to_string());
+    let many = work.size().map_or("an unknown number of".to_owned(), grouped);
     error::tell(&format!("kernel {}, {many} candidates", work.kernel(search)));
     if let Known::Blocks(blocks) = search.known() {
         let bits: u32 = blocks.pairs().iter().map(|pair| pair.known_bits()).sum();
@@ -401,7 +402,8 @@ fn tell_refused(refused: &Refused, is_cut: bool) {
     for (refusal, count, first) in refused.iter() {
         let reason = refusal.reason();
         error::tell(&format!(
-            "{count} candidates were left out, being {reason} for a key (the first is of word {first})"
+            "{} candidates were left out, being {reason} for a key (the first is of word {first})",
+            grouped(count)
         ));
     }
     if is_cut {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossgrain::internal::text::grouped;
 use crossgrain_search::{BigUint, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
@@ -123,11 +124,11 @@ impl<'a> Status<'a> {
         let of = self.total.as_ref().map_or(String::new(), |total| {
             let permille = if *total == BigUint::ZERO { BigUint::ZERO } else { &position * 1000_u16 / total };
             let permille = u64::try_from(permille).unwrap_or_default();
-            format!(" of {total} ({}.{} %)", permille / 10, permille % 10)
+            format!(" of {} ({}.{} %)", grouped(total), permille / 10, permille % 10)
         });
         let rate = rate.map_or("rate unknown".to_owned(), |rate| format!("{rate:.3e} keys/s"));
         let left = left_seconds.map_or("time left unknown".to_owned(), told_seconds);
-        self.bar.set_message(format!("{position}{of}, {rate}, {left}"));
+        self.bar.set_message(format!("{}{of}, {rate}, {left}", grouped(&position)));
     }
 
     /// Keys per second over the window.

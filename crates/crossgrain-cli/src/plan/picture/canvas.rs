@@ -19,8 +19,9 @@ const STYLE: &str = "\
 .plan .heading { font-size: 15px; font-weight: 600; }
 .plan .name { font-weight: 600; text-anchor: end; }
 .plan .part { font-weight: 600; text-anchor: middle; }
-.plan .note, .plan .cost, .plan .side { fill: #59636e; }
-.plan .cost { text-anchor: middle; }
+.plan .note, .plan .cost, .plan .side, .plan .gap { fill: #59636e; }
+.plan .cost, .plan .gap { text-anchor: middle; }
+.plan .gap { font-style: italic; }
 .plan .cost.best, .plan .side.best { fill: #0a6b63; font-weight: 600; }
 .plan .inside { fill: #ffffff; text-anchor: middle; }
 .plan .ground { fill: #ffffff; }
@@ -34,7 +35,7 @@ const STYLE: &str = "\
 .plan .c6 { fill: #856900; } .plan .c7 { fill: #7a4fa0; } .plan .change { fill: #6e7781; }
 @media (prefers-color-scheme: dark) {
   .plan text { fill: #e6edf3; }
-  .plan .note, .plan .cost, .plan .side { fill: #9da7b1; }
+  .plan .note, .plan .cost, .plan .side, .plan .gap { fill: #9da7b1; }
   .plan .cost.best, .plan .side.best { fill: #56d4c4; }
   .plan .inside { fill: #0d1117; }
   .plan .ground { fill: #0d1117; }

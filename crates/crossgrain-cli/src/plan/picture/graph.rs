@@ -2,8 +2,8 @@
 
 use super::super::case::Case;
 use super::Unit;
-use super::canvas::{Canvas, MARGIN, bold_width_of};
-use super::scene::{Conversion, Link, ROWS_FEW, Scene};
+use super::canvas::{Canvas, MARGIN, bold_width_of, width_of};
+use super::scene::{Conversion, Gap, Link, ROWS_FEW, Scene};
 
 /// Heights: the space of a row above its line and below it, of a lane, and of a conversion's figure.
 const ABOVE: f64 = 26.0;
@@ -32,6 +32,9 @@ pub(super) fn draw(canvas: &mut Canvas, case: &Case, scene: &Scene, unit: &Unit)
         chosen.for_each(|conversion| draw_conversion(canvas, scene, conversion, &lines));
     }
     draw_figures(canvas, scene, &lines, &figures);
+    for (row, &y) in scene.rows.iter().zip(&lines) {
+        row.gaps.iter().for_each(|gap| draw_gap(canvas, scene, gap, y));
+    }
     nodes(canvas, scene, &lines);
     caption(canvas, scene, unit);
 }
@@ -44,6 +47,9 @@ fn caption(canvas: &mut Canvas, scene: &Scene, unit: &Unit) {
     }
     if !scene.columns.repeated.is_empty() {
         told += " Parts under a bracket are drawn once for several rounds.";
+    }
+    if scene.rows.iter().any(|row| !row.gaps.is_empty()) {
+        told += " In a gap, the policy refuses all variants of the row.";
     }
     canvas.paragraph(&told);
 }
@@ -129,6 +135,19 @@ fn draw_link(canvas: &mut Canvas, scene: &Scene, link: &Link, y: f64, unit: &Uni
     let path = format!("M{from:.1} {y:.1}L{:.1} {low:.1}H{:.1}L{to:.1} {y:.1}", from + inset, to - inset);
     canvas.arc(&line, &path, &link.name);
     canvas.text(&class("cost", link.best), middle, low - 6.0, &format!("{} {figure}", link.name));
+}
+
+/// The reason, in two lines where it is too long for one.
+fn draw_gap(canvas: &mut Canvas, scene: &Scene, gap: &Gap, y: f64) {
+    let (from, to) = (scene.x(gap.from), scene.x(gap.to));
+    let middle = (from + to) / 2.0;
+    match gap.reason.rsplit_once(' ') {
+        Some((first, last)) if width_of(gap.reason) > to - from - 2.0 * GAP => {
+            canvas.text("gap", middle, y - 3.0, first);
+            canvas.text("gap", middle, y + 13.0, last);
+        }
+        _ => canvas.text("gap", middle, y + 4.5, gap.reason),
+    }
 }
 
 /// Draws a line between rows, around the nodes of rows in between.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::case::{Case, home};
+use super::super::case::{Case, Refused, home};
 use super::canvas::{MARGIN, bold_width_of};
 use super::columns::Columns;
 use crossgrain::plan::compose::{Edge, Path, Report};
@@ -28,6 +28,14 @@ pub(super) struct Scene {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) links: Vec<Link>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+/// Parts without a link, because the policy refuses all variants that compute them in this row.
+pub(super) struct Gap {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) reason: &'static str,
 }
 
 /// An edge within a row, the cheapest of its kind.
@@ -54,8 +62,13 @@ pub(super) struct Conversion {
 impl Scene {
     pub(super) fn of(case: &Case) -> Self {
         let columns = Columns::of(&case.flow, &case.report.best);
-        let rows: Vec<Row> =
-            shown(case).into_iter().map(|name| Row { links: links(case, &columns, &name), name }).collect();
+        let refused = case.refused();
+        let row = |name: String| {
+            let links = links(case, &columns, &name);
+            let gaps = gaps(&columns, &name, &links, &refused);
+            Row { name, links, gaps }
+        };
+        let rows: Vec<Row> = shown(case, &refused).into_iter().map(row).collect();
         let conversions = conversions(case, &columns, &rows);
         let widest = |texts: &mut dyn Iterator<Item = &String>| {
             texts.map(|text| bold_width_of(text)).fold(56.0, f64::max)
@@ -79,8 +92,9 @@ impl Scene {
     }
 }
 
-/// The representations that get a row: those of the paths shown, and of the cheapest pure forms.
-fn shown(case: &Case) -> Vec<String> {
+/// The representations that get a row: those of the listed paths, of the cheapest pure forms, and of refused
+/// variants.
+fn shown(case: &Case, refused: &[Refused]) -> Vec<String> {
     let order: Vec<String> = case.representations().into_iter().map(str::to_owned).collect();
     if case.facts.is_none() {
         return order;
@@ -95,6 +109,7 @@ fn shown(case: &Case) -> Vec<String> {
         order.iter().filter_map(|name| Some((name, case.pure(name)?))).collect();
     pure.sort_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns));
     wanted.extend(pure.into_iter().map(|(name, _)| name.clone()));
+    wanted.extend(refused.iter().filter_map(|refused| home(&refused.edge)));
     let mut kept: Vec<String> = Vec::new();
     for name in wanted {
         if kept.len() < ROWS_MAX && !kept.contains(&name) {
@@ -143,6 +158,28 @@ fn links(case: &Case, columns: &Columns, row: &str) -> Vec<Link> {
         Link { from, to: from + length, lane, name, cost, best: is_best(case, edge) }
     };
     cheapest.into_iter().map(link).collect()
+}
+
+/// Parts of a row that only refused variants compute; neighbours are one gap.
+fn gaps(columns: &Columns, row: &str, links: &[Link], refused: &[Refused]) -> Vec<Gap> {
+    let spans = refused.iter().filter(|refused| home(&refused.edge).as_deref() == Some(row));
+    let spans =
+        spans.filter_map(|Refused { edge, reason }| Some((columns.span(&edge.from, &edge.to)?, *reason)));
+    let spans: Vec<_> = spans.collect();
+    let mut gaps: Vec<Gap> = Vec::new();
+    for from in 1..=columns.parts.len() {
+        let to = from + 1;
+        let computes = |(begin, end): (usize, usize)| begin <= from && to <= end;
+        let is_linked = links.iter().any(|link| computes((link.from, link.to)));
+        let Some(&(_, reason)) = spans.iter().find(|(span, _)| !is_linked && computes(*span)) else {
+            continue;
+        };
+        match gaps.last_mut() {
+            Some(gap) if gap.to == from && gap.reason == reason => gap.to = to,
+            _ => gaps.push(Gap { from, to, reason }),
+        }
+    }
+    gaps
 }
 
 /// The first lane below all lanes that the link would cross. `taken` holds the end of the last link in each
