@@ -1,5 +1,5 @@
 //! Measures what every variant costs here and prints it in the format of the shipped estimates, each family of ciphers with its
-//! shortest keys. Budget in milliseconds for each family: the argument.
+//! shortest keys. Budget in milliseconds for each family: the argument; 20 for each variant unless given.
 
 use std::time::Instant;
 
@@ -9,13 +9,13 @@ use crossgrain::plan::Costs;
 use crossgrain::{Cipher, Error, Features};
 
 fn main() -> Result<(), Error> {
-    let budget_ms = std::env::args().nth(1).and_then(|words| words.parse().ok()).unwrap_or(2000);
+    let budget_ms = std::env::args().nth(1).and_then(|words| words.parse().ok());
     let features = Features::from_environment()?;
     let start = Instant::now();
     let clock_ns = move || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let of = |cipher| {
         let scope = Scope { cipher, features, policy: Policy::Any, budget_ms };
-        measure_costs(scope, &clock_ns)
+        measure_costs(scope, &clock_ns, &|| ())
     };
     let mut all = Vec::new();
     // In reverse, so that rows which serve several families keep the costs that AES gave them: the last replaces the others.

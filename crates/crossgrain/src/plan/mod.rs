@@ -17,7 +17,7 @@ pub use plans::Plans;
 #[doc(hidden)]
 pub use {
     place::Place,
-    trial::{Searching, Trial},
+    trial::{Searching, Trial, Workspace},
 };
 
 pub use crate::part::search::Use;

@@ -3,19 +3,22 @@
 //! Every variant that may be used is compared with the reference, then timed as `exec` runs it. Nothing here
 //! happens unless it is asked for: without it, plans go by estimates. No clock is read but the one given.
 
+mod confirm;
 mod whole;
 
+pub use confirm::{Confirmed, Contradiction, confirm};
 pub use whole::{Contender, Field, contend, end_to_end};
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
-use crate::plan::graph::JobFlow;
+use crate::plan::graph::{self, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose};
+use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, Workspace, choose};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
@@ -28,7 +31,8 @@ pub enum Effort {
     /// The cheapest path by the costs shipped; nothing is timed.
     #[default]
     Estimate,
-    /// The cheapest path by costs measured here and now.
+    /// The cheapest path by costs measured here and now. If the shipped costs choose one that runs faster, those
+    /// measured costs are dropped.
     Measure,
     /// The fastest of the cheapest paths by measured costs, each run end to end.
     Exhaustive,
@@ -67,7 +71,7 @@ impl FromStr for Effort {
 /// milliseconds go to measuring costs, and about as many, for an exhaustive search, to whole runs.
 ///
 /// # Errors
-/// As [`choose`], [`measure_costs`] and [`contend`].
+/// As [`choose`], [`measure_costs`], [`confirm`] and [`contend`].
 pub fn plans(
     job: Job,
     limits: &Limits,
@@ -76,9 +80,15 @@ pub fn plans(
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Plans, Error> {
     let Limits { features, policy, .. } = *limits;
+    let scope = Scope { cipher: job.cipher, features, policy, budget_ms: Some(budget_ms) };
     let costs = match effort {
         Effort::Estimate => Costs::estimates(job.cipher),
-        _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, clock_ns)?,
+        Effort::Measure => {
+            let measured = measure_costs(scope, clock_ns, &|| ())?;
+            let confirmed = confirm(&[job], limits, &measured, graph::BULK_BYTES, budget_ms, clock_ns)?;
+            confirmed.costs.filled(job.cipher)
+        }
+        Effort::Exhaustive => measure_costs(scope, clock_ns, &|| ())?,
     };
     if effort != Effort::Exhaustive || !limits.forced.is_empty() {
         return Plans::new(job, choose(job, limits, &costs)?);
@@ -98,30 +108,49 @@ pub struct Scope {
     pub features: Features,
     /// What may leak.
     pub policy: Policy,
-    /// About how long to take in all, in milliseconds: answers are checked first, and what that leaves goes to
-    /// timing, though never less than a quarter.
-    pub budget_ms: u64,
+    /// About how long to take in all, in milliseconds; [`CANDIDATE_MS`] for each variant if it is `None`.
+    /// Answers are checked first. Timing gets the rest, and at least a quarter.
+    pub budget_ms: Option<u64>,
 }
 
-/// Times every variant in scope that serves the cipher. `clock_ns` tells nanoseconds that never go back.
+/// Milliseconds for each variant of a [`Scope`] without a budget. With a third of this, plans changed from run
+/// to run.
+pub const CANDIDATE_MS: u64 = 20;
+
+impl Scope {
+    /// The variants that are timed.
+    fn variants(&self) -> Vec<&'static Variant> {
+        let admitted = |variant: &&Variant| {
+            let serves = variant.serves(self.cipher.family());
+            serves && variant.is_available(self.features) && self.policy.admits(variant.leaks)
+        };
+        table().iter().filter(admitted).collect()
+    }
+
+    /// About how long the measurement takes, in milliseconds.
+    pub fn takes_ms(&self) -> u64 {
+        self.budget_ms.unwrap_or_else(|| CANDIDATE_MS * self.variants().len() as u64)
+    }
+}
+
+/// Times every variant in scope that serves the cipher. `clock_ns` gives nanoseconds that never go back. `watch`
+/// is called between samples.
 ///
 /// # Errors
 /// [`Error::Unavailable`] for a variant that disagrees with the reference: it is never timed.
-pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
-    let admitted = |variant: &&Variant| {
-        let serves = variant.serves(scope.cipher.family());
-        serves && variant.is_available(scope.features) && scope.policy.admits(variant.leaks)
-    };
-    let variants: Vec<_> = table().iter().filter(admitted).collect();
+pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64, watch: &dyn Fn()) -> Result<Costs, Error> {
+    let variants = scope.variants();
     let start_ns = clock_ns();
     for variant in &variants {
+        watch();
         if !check::agrees(variant, scope.cipher, scope.features)? {
             return Err(check::disagrees(&variant.name));
         }
     }
+    let workspace = RefCell::default();
     let trial = |variant: &&Variant, len_bytes| {
         let trial = Trial::new(variant, scope.cipher, scope.features, len_bytes)?;
-        Some(Timed { trial, clock_ns })
+        Some(Timed { trial, workspace: &workspace, clock_ns, watch })
     };
     let mut bulk: Vec<_> = variants.iter().filter_map(|variant| trial(variant, BULK_BYTES)).collect();
     // Once more with next to nothing, those that take less than they are given: what is left is the beginning.
@@ -132,7 +161,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let mut short: Vec<_> = short.collect();
     let mut subjects: Vec<&mut dyn Subject> = bulk.iter_mut().map(|trial| trial as _).collect();
     subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
-    let budget_ns = scope.budget_ms * 1_000_000;
+    let budget_ns = scope.takes_ms() * 1_000_000;
     let left_ns = budget_ns.saturating_sub(clock_ns().saturating_sub(start_ns)).max(budget_ns / 4);
     let care = care(left_ns, subjects.len());
     let measured = measure(&mut subjects, care);
@@ -157,12 +186,17 @@ fn care(budget_ns: u64, subjects: usize) -> Care {
 
 struct Timed<'a> {
     trial: Trial,
+    /// All trials share it.
+    workspace: &'a RefCell<Workspace>,
     clock_ns: &'a dyn Fn() -> u64,
+    watch: &'a dyn Fn(),
 }
 
 impl Subject for Timed<'_> {
     fn time_ns(&mut self, repeats: u32) -> u64 {
-        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run()))
+        (self.watch)();
+        let mut workspace = self.workspace.borrow_mut();
+        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run(&mut workspace)))
     }
 }
 
