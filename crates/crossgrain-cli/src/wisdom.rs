@@ -8,20 +8,22 @@ use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
 use crossgrain::internal::device::Kernel;
-use crossgrain::internal::text::escaped;
-use crossgrain::internal::tune::{Scope, measure_costs};
+use crossgrain::internal::text::{escaped, grouped};
+use crossgrain::internal::tune::{Confirmed, Contradiction, Scope, confirm, measure_costs};
 use crossgrain::internal::variant::{Policy, Variant, table};
-use crossgrain::plan::{Costs, Place};
+use crossgrain::plan::graph::BULK_BYTES;
+use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Use};
 #[cfg(feature = "gpu")]
 use crossgrain::wisdom::DeviceCosts;
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
-use crossgrain::{Cipher, Features};
+use crossgrain::{Cipher, Direction, Features};
 use serde_json::{Value, json};
 
 use crate::error::{self, Error, Exit};
 use crate::input::shown;
 use crate::output::{Content, Output};
-use crate::typed::{self, ciphers};
+use crate::progress::Countdown;
+use crate::typed::{self, ciphers, clock_ns};
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
 #[derive(clap::Args)]
@@ -44,9 +46,9 @@ enum Action {
         /// A cipher to measure, all unless given; may be repeated
         #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers())]
         ciphers: Vec<Cipher>,
-        /// About how long to measure each cipher, in milliseconds
-        #[arg(long, value_name = "N", default_value_t = 1800)]
-        budget_ms: u64,
+        /// About how long to measure each cipher, in milliseconds; 20 for each variant unless given
+        #[arg(long, value_name = "N")]
+        budget_ms: Option<u64>,
     },
     /// Write the costs that are kept to a file
     Export {
@@ -140,7 +142,7 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
     say(format_args!("{}, written {age}", path.display()))?;
     say(format_args!("crossgrain {version} on {cpu}: {features}"))?;
     for (id, device) in wisdom.devices() {
-        say(format_args!("{id}: {} costs, of {}", device.costs.iter().count(), device.model))?;
+        say(format_args!("{id}: {} costs, of {}", grouped(device.costs.iter().count()), device.model))?;
     }
     counts.iter().try_for_each(|Kept { cipher, count, missing, spread }| {
         let spread = spread.map_or_else(String::new, |spread| {
@@ -148,9 +150,9 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
         });
         let filled = match missing {
             0 => String::new(),
-            missing => format!(", and {missing} filled from scaled estimates"),
+            missing => format!(", and {} filled from scaled estimates", grouped(missing)),
         };
-        say(format_args!("{cipher}: {count} costs{spread}{filled}"))
+        say(format_args!("{cipher}: {} costs{spread}{filled}", grouped(count)))
     })
 }
 
@@ -179,7 +181,7 @@ impl Kept {
 /// A spread of samples from which on a cost is worse than a scaled estimate.
 const WILD: f64 = 0.5;
 
-fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {
+fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<(), Error> {
     match Wisdom::load(path) {
         Ok(_) | Err(Refused::Missing) => {}
         Err(refused @ (Refused::NotRegular | Refused::Future { .. })) => return Err(failed(path, &refused)),
@@ -187,30 +189,74 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error>
     }
     // A cap limits plans, not what is known: costs must serve them all.
     let (features, policy) = (Features::of_cpu(), Policy::Any);
+    let scopes = ciphers.iter().map(|&cipher| Scope { cipher, features, policy, budget_ms });
+    let countdown = Countdown::new(scopes.clone().map(|scope| scope.takes_ms()).sum());
     // Whoever stops listening does not stop the measuring.
     let mut told = Ok(());
-    for &cipher in ciphers {
+    for scope in scopes {
         let start = Instant::now();
-        let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let measured = measure_costs(Scope { cipher, features, policy, budget_ms }, &clock_ns)?;
-        let calm = measured.iter().filter(|(_, known)| known.spread.is_none_or(|spread| spread <= WILD));
-        let costs: Costs = calm.map(|(name, known)| (name.to_owned(), known)).collect();
-        let wild = measured.iter().count() - costs.iter().count();
+        countdown.begin(scope.cipher.name(), scope.takes_ms());
+        let (found, wild) = measure_one(scope, &countdown)?;
         let mut wisdom = Wisdom::new(Signature::here());
-        wisdom.insert(cipher, &costs);
+        wisdom.insert(scope.cipher, &found.costs);
         // One by one: what is measured stays, whatever stops the next.
         wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
-        let (count, seconds) = (costs.iter().count(), start.elapsed().as_secs_f64());
-        told = told.and(say(format_args!("{cipher}: {count} costs measured in {seconds:.1} s")));
-        if wild > 0 {
+        let printed = countdown.aside(|| {
+            tell_dropped(scope.cipher, &found.contradictions, wild);
+            let (count, seconds) = (grouped(found.costs.iter().count()), start.elapsed().as_secs_f64());
+            say(format_args!("{}: {count} costs measured in {seconds:.1} s", scope.cipher))
+        });
+        told = told.and(printed);
+    }
+    told
+}
+
+/// The costs of a cipher that are worth to be kept, and how many spread too much.
+fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize), Error> {
+    let clock_ns = clock_ns();
+    let measured = measure_costs(scope, &clock_ns, &|| countdown.tick())?;
+    let calm = measured.iter().filter(|(_, known)| known.spread.is_none_or(|spread| spread <= WILD));
+    let costs: Costs = calm.map(|(name, known)| (name.to_owned(), known)).collect();
+    let wild = measured.iter().count() - costs.iter().count();
+    let keys = |usage| Birth::Keys { usage, known_bits: Birth::WHOLE_BLOCK };
+    let jobs = [
+        (Direction::Encrypt, Birth::Counter),
+        (Direction::Encrypt, Birth::Bytes),
+        (Direction::Decrypt, Birth::Bytes),
+        (Direction::Encrypt, keys(Use::Often)),
+        (Direction::Encrypt, keys(Use::Once)),
+    ];
+    let jobs = jobs.map(|(direction, birth)| Job { cipher: scope.cipher, direction, birth });
+    // The plans of default options.
+    let (features, policy) = (scope.features, Policy::ConstantTime);
+    let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+    let confirmed = confirm(&jobs, &limits, &costs, BULK_BYTES, scope.takes_ms(), &clock_ns)?;
+    Ok((confirmed, wild))
+}
+
+/// Says why measured costs are not kept.
+fn tell_dropped(cipher: Cipher, contradictions: &[Contradiction], wild: usize) {
+    tell_contradictions(contradictions);
+    if wild > 0 {
+        error::tell(&format!(
+            "{cipher}: {wild} costs spread by more than {:.0} % and are not kept: the machine is busy, measure again \
+             when it is not",
+            100.0 * WILD
+        ));
+    }
+}
+
+/// Says, once for each job, that the plan by measured costs was slower than the shipped one.
+pub(crate) fn tell_contradictions(contradictions: &[Contradiction]) {
+    for (at, Contradiction { job, slower }) in contradictions.iter().enumerate() {
+        if contradictions[..at].iter().all(|before| before.job != *job) {
             error::tell(&format!(
-                "{cipher}: {wild} costs spread by more than {:.0} % and are not kept: the machine is busy, measure \
-                 again when it is not",
-                100.0 * WILD
+                "{job}: the plan by measured costs was {:.0} % slower end to end than the shipped plan, and the \
+                 measured costs of both are not kept",
+                100.0 * slower
             ));
         }
     }
-    told
 }
 
 fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {

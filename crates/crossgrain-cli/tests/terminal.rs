@@ -203,6 +203,18 @@ fn long_work_shows_how_far_it_is_and_takes_that_away() {
 }
 
 #[test]
+fn a_measurement_shows_the_time_left_and_takes_that_away() {
+    let place = Place::new();
+    let line = r#"exec "$0" wisdom measure --cipher aes-128 --budget-ms 1500"#;
+    let Some(session) = Session::start(&place, line) else { return };
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    let (bar, rest) = shown.rsplit_once(" left").unwrap_or_else(|| panic!("{shown:?}"));
+    assert!(bar.contains("aes-128 ") && rest.contains("\u{1b}[2K"), "{shown:?}");
+    assert!(rest.contains(" costs measured in "), "{shown:?}");
+}
+
+#[test]
 fn binary_data_is_not_for_a_terminal() {
     let place = Place::with(b"data");
     place.run(&["keygen", "-o", "k"]).printed();

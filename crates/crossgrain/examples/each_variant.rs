@@ -7,7 +7,7 @@
 //! tracer has time to attach.
 
 use crossgrain::internal::variant::{Variant, table};
-use crossgrain::plan::Trial;
+use crossgrain::plan::{Trial, Workspace};
 use crossgrain::{Cipher, Error, Features};
 
 /// The smaller amount: a full tile.
@@ -21,6 +21,7 @@ fn main() -> Result<(), Error> {
     let _ = std::io::stdin().read_line(&mut String::new());
     let features = Features::from_environment()?;
     let filter = std::env::args().nth(1).unwrap_or_default();
+    let mut workspace = Workspace::default();
     for variant in table().iter().filter(|variant| variant.name.contains(&filter)) {
         let len_bytes = if variant.walks { WALK_LEN_BYTES } else { LEN_BYTES };
         let mut before = 0;
@@ -29,9 +30,9 @@ fn main() -> Result<(), Error> {
             let trial = Trial::new(variant, cipher(variant), features, len_bytes);
             let Some(mut trial) = trial.filter(|trial| trial.len_bytes() > before) else { break };
             before = trial.len_bytes();
-            trial.run();
+            trial.run(&mut workspace);
             println!("{} {before}", variant.name);
-            trial.run();
+            trial.run(&mut workspace);
         }
     }
     Ok(())

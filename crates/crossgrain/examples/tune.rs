@@ -1,6 +1,6 @@
 //! Measures the cost of every variant on this machine and prints it in the format of the shipped estimates.
 //! Each cipher family is measured with its shortest keys. The argument is the time budget per family in
-//! milliseconds.
+//! milliseconds; 20 for each variant unless given.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use crossgrain::plan::Costs;
 use crossgrain::{Cipher, Error, Features};
 
 fn main() -> Result<(), Error> {
-    let budget_ms = std::env::args().nth(1).and_then(|words| words.parse().ok()).unwrap_or(2000);
+    let budget_ms = std::env::args().nth(1).and_then(|words| words.parse().ok());
     let features = Features::from_environment()?;
     let start = Instant::now();
     let clock_ns = move || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let of = |cipher| {
         let scope = Scope { cipher, features, policy: Policy::Any, budget_ms };
-        measure_costs(scope, &clock_ns)
+        measure_costs(scope, &clock_ns, &|| ())
     };
     let mut all = Vec::new();
     // In reverse order, because a later entry replaces an earlier one. Rows that several families share thus

@@ -8,12 +8,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{capped, expected, key, painted, run};
-use crossgrain::internal::tune::{self, Effort, Field, contend};
+use crossgrain::internal::tune::{self, Effort, Field, confirm, contend};
 use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
-use crossgrain::plan::graph::JobFlow;
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
+use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
+use crossgrain::plan::{Birth, Costs, Job, Known, Limits, Plan, Plans, choose};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Counter };
@@ -188,6 +188,44 @@ fn the_fastest_contender_comes_first_whatever_was_predicted() {
         assert_eq!(found[0].plan.to_string(), predicted[fast].plan.to_string());
         assert_eq!((found[0].measured.fastest_ns, found[1].measured.fastest_ns), (1000.0, 2000.0));
     }
+}
+
+/// Costs that call the kernels of one plan free: by them it is chosen, whatever it takes.
+fn favouring(plan: &Plan) -> Costs {
+    let is_favoured = |name: &str| plan.stages.iter().any(|stage| stage.variant.name == name);
+    let estimates = Costs::estimates(CTR.cipher);
+    let cost = |(name, known): (&str, Known)| {
+        let cost = if is_favoured(name) { Cost::FREE } else { known.cost };
+        (name.to_owned(), cost)
+    };
+    estimates.iter().map(cost).collect()
+}
+
+/// Two plans run in turns: first the one by measured costs, then the shipped one.
+#[test]
+fn a_plan_that_its_own_run_contradicts_is_dropped() {
+    let limits = limits("avx2-aes");
+    let best = |costs: &Costs| choose(CTR, &limits, &costs.filled(CTR.cipher)).unwrap().swap_remove(0);
+    let shipped = best(&Costs::estimates(CTR.cipher));
+    let flow = JobFlow::new(CTR, &limits, &Costs::estimates(CTR.cipher)).unwrap();
+    let slow = flow.flow().at(BULK_BYTES).k_best(40).unwrap();
+    let slow = slow.iter().map(|path| flow.plan(path).unwrap());
+    let slow = slow.max_by_key(|plan| plan.stages.len()).unwrap();
+    // Of plans that cost nothing, any may be chosen.
+    let costs = favouring(&best(&favouring(&slow)));
+    let slow = best(&costs);
+    assert_ne!(slow.to_string(), shipped.to_string());
+    let confirmed = |fast| confirm(&[CTR], &limits, &costs, BULK_BYTES, 0, &clock_for(fast, 2)).unwrap();
+
+    let faster = confirmed(0);
+    assert_eq!((faster.costs, faster.contradictions), (costs.clone(), Vec::new()));
+    let slower = confirmed(1);
+    assert_eq!(best(&slower.costs).to_string(), shipped.to_string());
+    assert!(slower.contradictions.iter().all(|found| (found.job, found.slower) == (CTR, 1.0)));
+    assert!(!slower.contradictions.is_empty());
+    let known = |name: &str| slower.costs.by_name(name).is_some();
+    assert!(slow.stages.iter().chain(&shipped.stages).all(|stage| !known(&stage.variant.name)));
+    assert!(slower.costs.iter().count() > 10, "other costs stay");
 }
 
 #[test]

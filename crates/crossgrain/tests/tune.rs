@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use crossgrain::internal::tune::{Scope, measure_costs};
+use crossgrain::internal::tune::{CANDIDATE_MS, Scope, measure_costs};
 use crossgrain::internal::variant::{Policy, table};
 use crossgrain::plan::Costs;
 use crossgrain::plan::measure::{Care, Subject, measure, measure_beside};
@@ -54,8 +54,12 @@ fn measuring_reads_only_the_clock_it_is_given() {
         now.get()
     };
     let features = "avx2-aes".parse::<Features>().unwrap() & Features::of_cpu();
-    let scope = Scope { cipher: Cipher::Aes192, features, policy: Policy::ConstantTime, budget_ms: 1 };
-    let costs = measure_costs(scope, &clock_ns).unwrap();
+    let scope = Scope { cipher: Cipher::Aes192, features, policy: Policy::ConstantTime, budget_ms: Some(1) };
+    let watched = Cell::new(0);
+    let costs = measure_costs(scope, &clock_ns, &|| watched.set(watched.get() + 1)).unwrap();
+    assert!(watched.get() > 20 * costs.iter().count());
+    let unbounded = Scope { budget_ms: None, ..scope };
+    assert_eq!(unbounded.takes_ms(), CANDIDATE_MS * costs.iter().count() as u64);
     for variant in table() {
         let in_scope = variant.serves(scope.cipher.family())
             && variant.is_available(features)
@@ -80,7 +84,7 @@ fn costs_print_as_they_are_shipped() {
     assert_eq!(printed, shipped.lines().collect::<Vec<_>>());
 }
 
-/// Takes `base` nanoseconds per run, and far longer in its first turn and in every fourth sample.
+/// Takes `base` nanoseconds a run, and ten times as long in every fifth call.
 struct Fake {
     base: u64,
     calls: u64,
@@ -89,7 +93,7 @@ struct Fake {
 impl Subject for Fake {
     fn time_ns(&mut self, repeats: u32) -> u64 {
         self.calls += 1;
-        let disturbed = if self.calls.is_multiple_of(4) { 10 } else { 1 };
+        let disturbed = if self.calls.is_multiple_of(5) { 10 } else { 1 };
         self.base * u64::from(repeats) * disturbed
     }
 }
@@ -137,5 +141,6 @@ fn beside_a_witness_the_calm_samples_count() {
 fn subjects_take_turns_after_they_are_calibrated() {
     let (mut a, mut b) = (Fake { base: 1, calls: 0 }, Fake { base: 1 << 20, calls: 0 });
     measure(&mut [&mut a, &mut b], Care { turns: 3, sample_ns: 1000 });
-    assert_eq!((a.calls, b.calls), (8 + 4, 1 + 4));
+    // One turn more is dropped, and each sample of several runs is warmed up.
+    assert_eq!((a.calls, b.calls), (10 + 2 * 4, 1 + 4));
 }

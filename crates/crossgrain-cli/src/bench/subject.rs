@@ -7,7 +7,7 @@ use crossgrain::internal::check;
 use crossgrain::internal::variant::{Policy, Variant, find, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
-use crossgrain::plan::{Birth, Job, Plans, Trial};
+use crossgrain::plan::{Birth, Job, Plans, Trial, Workspace};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 use super::{Timed, wrong};
@@ -65,11 +65,12 @@ fn one_variant(variant: &Variant, features: Features) -> Result<Option<Candidate
         return Err(wrong(&variant.name));
     }
     let trial = Trial::new(variant, cipher, features, MODE_BYTES);
+    let mut workspace = Workspace::default();
     Ok(trial.map(|mut trial| Candidate {
         id: variant.name.clone(),
         bytes: trial.len_bytes(),
         threads: 1,
-        work: Box::new(Timed(move || trial.run())),
+        work: Box::new(Timed(move || trial.run(&mut workspace))),
     }))
 }
 

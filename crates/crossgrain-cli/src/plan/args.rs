@@ -6,16 +6,17 @@ use clap::ValueEnum;
 use crossgrain::Policy;
 use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::text::quoted;
-use crossgrain::internal::tune::{Effort, Scope, measure_costs};
+use crossgrain::internal::tune::{Effort, Scope, confirm, measure_costs};
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;
-use crossgrain::plan::{Birth, Job, Place, Plans, Use};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans, Use};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
 use crate::device::Asked;
 use crate::error::Error;
 use crate::input::{read_small, shown};
+use crate::progress::Countdown;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
@@ -47,13 +48,14 @@ pub(crate) struct Args {
     known_bits: u32,
 
     /// By the costs shipped, by costs measured here and now, or by running the best paths end to end; unless
-    /// given, by the costs that `wisdom measure` has kept, or those shipped
+    /// given, by the costs that `wisdom measure` has kept, or those shipped. Of measured costs, those are dropped
+    /// that choose a path slower than the shipped one
     #[arg(long, value_parser = efforts())]
     effort: Option<Effort>,
 
-    /// About how long to measure, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1800)]
-    budget_ms: u64,
+    /// About how long to measure, in milliseconds; 20 for each variant unless given
+    #[arg(long, value_name = "MS")]
+    budget_ms: Option<u64>,
 
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
@@ -160,13 +162,17 @@ impl Args {
         }
         let Self { policy, effort, budget_ms, .. } = *self;
         let features = Features::from_environment()?;
+        let scope = Scope { cipher: job.cipher, features, policy, budget_ms };
         let clock_ns = clock_ns();
         let (basis, costs) = match effort {
             None => Case::kept(job, wisdom::costs(job.cipher).as_deref()),
             Some(Effort::Estimate) => Case::kept(job, None),
             Some(effort) => {
-                let scope = Scope { cipher: job.cipher, features, policy, budget_ms };
-                (Basis::Effort(effort), measure_costs(scope, &clock_ns)?)
+                let costs = measured(scope, &clock_ns)?;
+                let is_chosen = effort == Effort::Measure && plans.is_none();
+                let costs =
+                    if is_chosen { confirmed(job, scope, &costs, len_bytes, &clock_ns)? } else { costs };
+                (Basis::Effort(effort), costs)
             }
         };
         let mode = JobName::of(job).name();
@@ -177,11 +183,35 @@ impl Args {
         }
         match effort {
             None | Some(Effort::Estimate) => {}
-            Some(Effort::Exhaustive) if plans.is_none() => case.contend(&costs, budget_ms, &clock_ns)?,
+            Some(Effort::Exhaustive) if plans.is_none() => {
+                case.contend(&costs, scope.takes_ms(), &clock_ns)?;
+            }
             Some(Effort::Measure | Effort::Exhaustive) => case.run_paths(&clock_ns)?,
         }
         Ok(case)
     }
+}
+
+/// Costs measured here and now, with a bar that shows the time left.
+fn measured(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
+    let countdown = Countdown::new(scope.takes_ms());
+    countdown.begin(scope.cipher.name(), scope.takes_ms());
+    Ok(measure_costs(scope, clock_ns, &|| countdown.tick())?)
+}
+
+/// Measured costs by which the job's path is not slower than the shipped one.
+fn confirmed(
+    job: Job,
+    scope: Scope,
+    costs: &Costs,
+    len_bytes: u64,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Costs, Error> {
+    let Scope { features, policy, .. } = scope;
+    let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+    let found = confirm(&[job], &limits, costs, len_bytes, scope.takes_ms(), clock_ns)?;
+    wisdom::tell_contradictions(&found.contradictions);
+    Ok(found.costs.filled(job.cipher))
 }
 
 impl Args {

@@ -29,7 +29,7 @@ pub use plans::Plans;
 #[doc(hidden)]
 pub use {
     place::Place,
-    trial::{Searching, Trial},
+    trial::{Searching, Trial, Workspace},
 };
 
 pub use crate::kernel::search::Use;

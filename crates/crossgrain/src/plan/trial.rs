@@ -1,4 +1,5 @@
-//! A variant prepared for timing: bound to a key, with its working memory.
+//! A variant prepared for timing, bound to a key. All trials work in one [`Workspace`], since separate
+//! buffers would evict one another from the caches.
 //!
 //! * A part on a tile runs as in `run`, on a full tile in L1.
 //! * A whole cipher runs on a buffer of the requested size.
@@ -28,9 +29,23 @@ pub struct Trial {
     blocks: usize,
     /// The number of tiles that a counter fills.
     tiles: usize,
+    /// The phase in which this trial left the tile.
+    phase: u8,
+}
+
+/// The memory that trials work in, one after another.
+#[derive(Default)]
+pub struct Workspace {
     tile: Box<Tile>,
     scratch: Box<[Tile; 2]>,
+    /// As long as the longest trial needed.
     data: Vec<u8>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Workspace({} bytes)", self.data.len())
+    }
 }
 
 enum Work {
@@ -150,8 +165,7 @@ impl Trial {
             Work::Count(_) => len_bytes.div_ceil(blocks * BLOCK_BYTES),
             _ => 1,
         };
-        let data = vec![0; blocks * BLOCK_BYTES];
-        Some(Self { work, blocks, tiles, tile: Box::default(), scratch: Box::default(), data })
+        Some(Self { work, blocks, tiles, phase: 0 })
     }
 
     /// The number of bytes that one run processes.
@@ -160,8 +174,15 @@ impl Trial {
     }
 
     /// Runs the variant once.
-    pub fn run(&mut self) {
-        let Self { work, blocks, tiles, tile, scratch, data } = self;
+    pub fn run(&mut self, workspace: &mut Workspace) {
+        let Self { work, blocks, tiles, phase } = self;
+        let Workspace { tile, scratch, data } = workspace;
+        let len_bytes = *blocks * BLOCK_BYTES;
+        if data.len() < len_bytes {
+            data.resize(len_bytes, 0);
+        }
+        let data = &mut data[..len_bytes];
+        tile.phase = *phase;
         match work {
             Work::Load(load) => load.load(data, tile, &mut scratch[0]),
             Work::Store(store) => {
@@ -180,6 +201,7 @@ impl Trial {
                 }
             }
         }
+        *phase = tile.phase;
     }
 }
 

@@ -3,10 +3,13 @@
 //! Every usable variant is compared with the reference and then timed as `run` runs it. Measurements happen
 //! only on request; without them, plans use estimates. The only clock is the one that the caller passes.
 
+mod confirm;
 mod whole;
 
+pub use confirm::{Confirmed, Contradiction, confirm};
 pub use whole::{Contender, Field, contend, end_to_end};
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,9 +17,9 @@ use crate::arch::Features;
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
-use crate::plan::graph::JobFlow;
+use crate::plan::graph::{self, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose};
+use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, Workspace, choose};
 use crate::variant::{Policy, Variant, table};
 
 /// The buffer size of a whole cipher's longer trial, in bytes: large compared to the overhead of a call, and
@@ -29,7 +32,8 @@ pub enum Effort {
     /// The cheapest path by the shipped costs, without measurements.
     #[default]
     Estimate,
-    /// The cheapest path by costs measured now, on this machine.
+    /// The cheapest path by costs measured here and now. If the shipped costs choose one that runs faster, those
+    /// measured costs are dropped.
     Measure,
     /// The fastest of the cheapest paths by measured costs, each timed end to end.
     Exhaustive,
@@ -68,7 +72,7 @@ impl FromStr for Effort {
 /// about `budget_ms` milliseconds. An exhaustive search takes about the same time again for whole runs.
 ///
 /// # Errors
-/// As [`choose`], [`measure_costs`] and [`contend`].
+/// As [`choose`], [`measure_costs`], [`confirm`] and [`contend`].
 pub fn plans(
     job: Job,
     limits: &Limits,
@@ -77,9 +81,15 @@ pub fn plans(
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Plans, Error> {
     let Limits { features, policy, .. } = *limits;
+    let scope = Scope { cipher: job.cipher, features, policy, budget_ms: Some(budget_ms) };
     let costs = match effort {
         Effort::Estimate => Costs::estimates(job.cipher),
-        _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, clock_ns)?,
+        Effort::Measure => {
+            let measured = measure_costs(scope, clock_ns, &|| ())?;
+            let confirmed = confirm(&[job], limits, &measured, graph::BULK_BYTES, budget_ms, clock_ns)?;
+            confirmed.costs.filled(job.cipher)
+        }
+        Effort::Exhaustive => measure_costs(scope, clock_ns, &|| ())?,
     };
     if effort != Effort::Exhaustive || !limits.forced.is_empty() {
         return Plans::new(job, choose(job, limits, &costs)?);
@@ -99,30 +109,49 @@ pub struct Scope {
     pub features: Features,
     /// The leaks that are allowed.
     pub policy: Policy,
-    /// The approximate total time, in milliseconds. Checks come first, and the remaining time is used for
-    /// timing, but at least a quarter.
-    pub budget_ms: u64,
+    /// About how long to take in all, in milliseconds; [`CANDIDATE_MS`] for each variant if it is `None`.
+    /// Answers are checked first. Timing gets the rest, and at least a quarter.
+    pub budget_ms: Option<u64>,
 }
 
-/// Times every variant in scope that serves the cipher. `clock_ns` returns monotonic nanoseconds.
+/// Milliseconds for each variant of a [`Scope`] without a budget. With a third of this, plans changed from run
+/// to run.
+pub const CANDIDATE_MS: u64 = 20;
+
+impl Scope {
+    /// The variants that are timed.
+    fn variants(&self) -> Vec<&'static Variant> {
+        let admitted = |variant: &&Variant| {
+            let serves = variant.serves(self.cipher.family());
+            serves && variant.is_available(self.features) && self.policy.admits(variant.leaks)
+        };
+        table().iter().filter(admitted).collect()
+    }
+
+    /// About how long the measurement takes, in milliseconds.
+    pub fn takes_ms(&self) -> u64 {
+        self.budget_ms.unwrap_or_else(|| CANDIDATE_MS * self.variants().len() as u64)
+    }
+}
+
+/// Times every variant in scope that serves the cipher. `clock_ns` gives nanoseconds that never go back. `watch`
+/// is called between samples.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a variant that disagrees with the reference. It is not timed.
-pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
-    let admitted = |variant: &&Variant| {
-        let serves = variant.serves(scope.cipher.family());
-        serves && variant.is_available(scope.features) && scope.policy.admits(variant.leaks)
-    };
-    let variants: Vec<_> = table().iter().filter(admitted).collect();
+/// [`Error::Unavailable`] for a variant that disagrees with the reference: it is never timed.
+pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64, watch: &dyn Fn()) -> Result<Costs, Error> {
+    let variants = scope.variants();
     let start_ns = clock_ns();
     for variant in &variants {
+        watch();
         if !check::agrees(variant, scope.cipher, scope.features)? {
             return Err(check::disagrees(&variant.name));
         }
     }
+    let workspace = RefCell::default();
     let trial = |variant: &&Variant, len_bytes| {
         let trial = Trial::new(variant, scope.cipher, scope.features, len_bytes)?;
-        Some(Timed { trial, clock_ns })
+        Some(Timed { trial, workspace: &workspace, clock_ns, watch })
     };
     let mut bulk: Vec<_> = variants.iter().filter_map(|variant| trial(variant, BULK_BYTES)).collect();
     // Variants that accept less data are timed again with a single block, to find the fixed cost.
@@ -133,7 +162,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let mut short: Vec<_> = short.collect();
     let mut subjects: Vec<&mut dyn Subject> = bulk.iter_mut().map(|trial| trial as _).collect();
     subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
-    let budget_ns = scope.budget_ms * 1_000_000;
+    let budget_ns = scope.takes_ms() * 1_000_000;
     let left_ns = budget_ns.saturating_sub(clock_ns().saturating_sub(start_ns)).max(budget_ns / 4);
     let care = care(left_ns, subjects.len());
     let measured = measure(&mut subjects, care);
@@ -158,12 +187,17 @@ fn care(budget_ns: u64, subjects: usize) -> Care {
 
 struct Timed<'a> {
     trial: Trial,
+    /// All trials share it.
+    workspace: &'a RefCell<Workspace>,
     clock_ns: &'a dyn Fn() -> u64,
+    watch: &'a dyn Fn(),
 }
 
 impl Subject for Timed<'_> {
     fn time_ns(&mut self, repeats: u32) -> u64 {
-        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run()))
+        (self.watch)();
+        let mut workspace = self.workspace.borrow_mut();
+        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run(&mut workspace)))
     }
 }
 
