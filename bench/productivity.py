@@ -35,9 +35,10 @@ ON_CPUS = {
 ON_GPUS = {
     "crossgrain/src/cipher/aes/linear_circuit.rs": ["mix_column"],
     "crossgrain/src/cipher/aes/gpu/mod.rs": [
-        "text", "byte", "keyed_column", "on_words", "mix_forwards", "sum", "forward_parts", "add_key", "middle_round",
+        "text", "keyed_column", "on_words", "mix_forwards", "sum", "forward_parts", "add_key", "middle_round",
         "last_round", "round", "keyed", "encrypt", "cipher",
     ],
+    "crossgrain/src/device/text.rs": ["byte"],
     "crossgrain/src/device/bits.rs": [
         "structures", "column_words", "entry", "rows_of", "transposed", "counters", "body", "place", "stored", "each_block",
         "counted",
