@@ -165,7 +165,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         // The kernel reads the powers for its own register width. If the widths differ, GCM runs CTR and
         // GHASH separately.
         let ghash = ghash.filter(Ghash::is_bound_to::<W>)?;
-        self.heads.insert(gcm::Heads::NONE).begin::<W>(self.isa, &self.keys);
+        self.heads.insert(gcm::Heads::none()).begin::<W>(self.isa, &self.keys);
         Some(ghash)
     }
 

@@ -77,7 +77,9 @@ impl<const COUNTERS: usize> Table<COUNTERS> {
 
 impl Heads {
     /// Zeros. The owner's memory is wiped when it is dropped.
-    pub(in crate::cipher::aes) const NONE: Self = Self { first: Table::NONE, all: OnceLock::new() };
+    pub(in crate::cipher::aes) const fn none() -> Self {
+        Self { first: Table::NONE, all: OnceLock::new() }
+    }
 
     /// Computes `first`, and discards `all` of the key before.
     pub(in crate::cipher::aes) fn begin<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
