@@ -20,7 +20,7 @@ use crate::progress::Countdown;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
-/// The default size of a search. Keys of the slowest schedule run for half a second.
+/// The default size of a search. Keys of the slowest schedule take half a second.
 const SEARCH_BYTES: u64 = 1 << 18;
 
 /// Show the cheapest way to compute a job, and the costs of the alternatives
@@ -39,11 +39,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = some_bytes)]
     bytes: Option<u64>,
 
-    /// The source of a search's keys
+    /// For a search: the source of keys
     #[arg(long, value_name = "FROM", default_value = "mask")]
     keys: Keys,
 
-    /// How many bits of the cipher's output block a search knows
+    /// For a search: how many bits of the cipher's output block are known
     #[arg(long, value_name = "N", default_value_t = Birth::WHOLE_BLOCK, value_parser = clap::value_parser!(u32).range(1..=128))]
     known_bits: u32,
 
