@@ -140,7 +140,7 @@ enum PaddingName {
     Pkcs7,
 }
 
-/// A job with checked arguments. Only the files of the key and the plan have been read so far.
+/// A job with checked arguments. Neither the input nor the output has been opened yet.
 pub(super) struct Job {
     /// The key, or both keys of xts or siv.
     pub(super) secret: Zeroizing<Vec<u8>>,
