@@ -37,36 +37,37 @@ const GPU_BYTES_MAX: u64 = 4 << 30;
 /// Time every variant and mode
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only what has this in its id; with `gpu` in front the programs of a GPU, as `gpu/aes-128`
+    /// Time only subjects whose id contains this; with `gpu` in front the programs of a GPU, as
+    /// `gpu/aes-128`
     filter: Option<String>,
     /// The GPU, by its name in `crossgrain devices`; the first unless given
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Bytes that a GPU's programs are timed on; 4 GiB unless given, or as many as it takes
+    /// How many bytes GPU programs are timed on; 4 GiB unless given, or less if the GPU cannot hold them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=GPU_BYTES_MAX))]
     bytes: Option<u64>,
-    /// A program for the GPU, in CUDA C (.cu) or WGSL (.wgsl), to time beside `aes-ctr`: it takes the same
-    /// job and keys, and its entry point is called as the file
+    /// A program for the GPU, in CUDA C (.cu) or WGSL (.wgsl), to compare with `aes-ctr`: it takes the same
+    /// job and keys, and its entry point has the name of the file without its ending
     #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Turns that count; more turns, steadier medians
+    /// The number of turns that count; more turns give steadier medians
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     turns: u16,
-    /// Up to so many times as many turns where others use the machine too: those count in which a loop
-    /// that is timed beside them was disturbed least
+    /// Run up to N times as many turns if other processes use the machine. A reference loop runs in each
+    /// turn, and the turns in which it was disturbed least count
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
     patience: u16,
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
     #[arg(long, conflicts_with_all = ["turns", "patience", "plan"])]
     planner: bool,
-    /// What plans may leak: with `any`, a plan that may look up tables is timed beside each of a mode's; with
-    /// `--planner`, such plans alone
+    /// The leaks that plans may have. With `any`, each plan of a mode is compared with one that may use
+    /// table lookups; with `--planner`, only such plans are judged
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = typed::policies())]
     policy: Policy,
-    /// A plan to time among the others of its job, as written by `crossgrain plan --save`
+    /// A plan to time with the others of its job, as written by `crossgrain plan --save`
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 }

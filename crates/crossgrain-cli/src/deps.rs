@@ -12,17 +12,18 @@ use crossgrain_deps::loops::Language;
 use crate::error::Error;
 use crate::typed;
 
-/// Tell the data dependences of loops, and which of them may run in parallel
+/// Show the data dependences of loops, and which loops may run in parallel
 ///
-/// Of a mode of operation: each is written down as a few lines of specification, which is run on symbols: the
-/// dependences are read off that trace. Messages are whole blocks; modes with a tag have one block of header.
+/// Each mode of operation is written as a few lines of specification. The specification is run on symbols,
+/// and the dependences are read from that trace. Messages are whole blocks; modes with a tag have one block
+/// of header.
 ///
-/// Of your own loops, by --loop: nests of counted loops in a small language, which docs/loops.md describes.
-/// Dependences are decided exactly, and the loops that are called parallel are run in random order and
-/// compared.
+/// Your own loops, given by --loop, are nests of counted loops in a small language, which docs/loops.md
+/// describes. Their dependences are decided exactly. Loops that are reported as parallel are run in random
+/// order, and the results are compared.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The mode of operation; none for a line about each
+    /// The mode of operation; without it, one line for each mode
     #[arg(long, value_parser = typed::modes())]
     mode: Option<Mode>,
 
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     decrypt: bool,
 
-    /// With the output in the place of the input
+    /// Analyse the mode in place: the output overwrites the input
     #[arg(long)]
     in_place: bool,
 
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", requires = "emit")]
     output: Option<PathBuf>,
 
-    /// Replace a file that is there already
+    /// Replace the file if it exists
     #[arg(long, requires = "output")]
     force: bool,
 

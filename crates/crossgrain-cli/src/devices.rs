@@ -18,8 +18,8 @@ use crate::wisdom;
 /// List the CPU and the GPUs of this machine
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Measure what copies and programs cost on the GPUs and how many threads they are best run by, and keep
-    /// it for what plans
+    /// Measure the costs of copies and programs on the GPUs, and the best number of threads for them, and
+    /// store both for the commands that plan
     #[arg(long, conflicts_with = "json")]
     measure: bool,
 
@@ -27,7 +27,8 @@ pub(crate) struct Args {
     #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers(), requires = "measure")]
     ciphers: Vec<Cipher>,
 
-    /// Print one JSON object: `devices`, and in `missing` why there are none of a kind
+    /// Print one JSON object: `devices`, and `missing` with the reason for each kind of device that is
+    /// missing
     #[arg(long)]
     json: bool,
 }

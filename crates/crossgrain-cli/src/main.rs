@@ -79,7 +79,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether what comes of it is printed; the others ask for standard output only where they need it.
+    /// Whether the command prints its result. Other commands open standard output only if they need it.
     const fn prints(&self) -> bool {
         match self {
             Self::Encrypt(args) => args.json,

@@ -88,7 +88,7 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
     ("devices", &["crossgrain devices"]),
 ];
 
-/// Print what makes a shell complete this program's arguments.
+/// Print a script that lets a shell complete this program's arguments.
 #[derive(clap::Args)]
 pub(crate) struct CompleteArgs {
     /// The shell

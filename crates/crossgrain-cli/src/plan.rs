@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::output::{apart, write_file};
 use case::Case;
 
-/// Plans, draws if asked to, and prints.
+/// Plans a job, draws it if requested, and prints the result.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let [save, svg, html] = [("--save", &args.save), ("--svg", &args.svg), ("--html", &args.html)]
         .map(|(name, path)| (name, path.as_deref()));
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     io::stdout().write_all(told.as_bytes()).map_err(|error| Error::print(&error))
 }
 
-/// Draws what is chosen for a job by these costs, or by estimates.
+/// Draws the plan that these costs, or estimates, choose for a job.
 pub(crate) fn draw(
     job: Job,
     features: Features,

@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: Asked,
 
-    /// Tell on standard error where they are computed
+    /// Print on standard error where they are computed
     #[arg(long)]
     explain: bool,
 }

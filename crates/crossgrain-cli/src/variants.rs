@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::error::Error;
 
-/// List every variant: what it computes and how, what it leaks, and whether it can run here.
+/// List every variant: name, representation, instructions, leaks, and whether it can run here.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON array of objects
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A row of the list, from the library's table or from that for wide blocks.
+/// A row of the list, from the library's table or from the table for wide blocks.
 struct Row {
     name: String,
     repr: Repr,

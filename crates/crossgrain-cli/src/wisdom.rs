@@ -25,7 +25,7 @@ use crate::output::{Content, Output};
 use crate::progress::Countdown;
 use crate::typed::{self, ciphers, clock_ns};
 
-/// Measure what every variant costs on this machine, and keep it for whatever plans
+/// Measure the costs of all variants on this machine, and store them for the commands that plan
 #[derive(clap::Args)]
 #[command(arg_required_else_help = false)]
 pub(crate) struct Args {
@@ -35,13 +35,13 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say which costs are kept, and of which machine
+    /// Show which costs are stored, and for which machine
     Show {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Time every variant, and keep the costs with those of other ciphers
+    /// Time every variant, and store the costs with those of other ciphers
     Measure {
         /// A cipher to measure, all unless given; may be repeated
         #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers())]
@@ -50,7 +50,7 @@ enum Action {
         #[arg(long, value_name = "N")]
         budget_ms: Option<u64>,
     },
-    /// Write the costs that are kept to a file
+    /// Write the stored costs to a file
     Export {
         /// The file to write; `-` for standard output
         file: PathBuf,
@@ -58,16 +58,16 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
-    /// Keep the costs in a file that was exported on a machine with this CPU
+    /// Store the costs from a file that was exported on a machine with this CPU
     Import {
         /// The file to read
         file: PathBuf,
     },
-    /// Delete what is kept
+    /// Delete the stored costs
     Forget,
 }
 
-/// Does what is asked with the file of wisdom.
+/// Runs the subcommand on the wisdom file.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let path = default_path().ok_or_else(nowhere)?;
     match &args.action {
@@ -81,29 +81,29 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     }
 }
 
-/// What a cipher's variants cost by the wisdom kept here, if there is any.
+/// The stored costs of a cipher's variants, if any.
 pub(crate) fn costs(cipher: Cipher) -> Option<Arc<Costs>> {
     read()?.costs(cipher).cloned().map(Arc::new)
 }
 
-/// The devices of which it is known what the job costs there.
+/// The devices with stored costs for this kernel and cipher.
 pub(crate) fn places(cipher: Cipher, kernel: Kernel) -> Vec<Place> {
     read().map(|wisdom| wisdom.places(cipher, kernel)).unwrap_or_default()
 }
 
-/// What is kept of the device of this name.
+/// The stored costs of the device with this name.
 #[cfg(feature = "gpu")]
 pub(crate) fn device(id: &str) -> Option<&'static DeviceCosts> {
     read()?.devices().find(|(known, _)| *known == id).map(|(_, device)| device)
 }
 
-/// Adds to what is kept.
+/// Merges these costs into the stored wisdom.
 pub(crate) fn keep(wisdom: &Wisdom) -> Result<(), Error> {
     let path = default_path().ok_or_else(nowhere)?;
     wisdom.merge(&path).map_err(|refused| failed(&path, &refused)).map(drop)
 }
 
-/// The wisdom kept here. It is read once; wisdom that is refused is told about, and missing wisdom is not.
+/// The stored wisdom, which is read once. A refused file causes a message, and a missing file does not.
 fn read() -> Option<&'static Wisdom> {
     static KEPT: OnceLock<Option<Wisdom>> = OnceLock::new();
     let kept = KEPT.get_or_init(|| {
@@ -156,7 +156,7 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
     })
 }
 
-/// What is told of a cipher's costs.
+/// The figures that `show` prints for a cipher.
 struct Kept {
     cipher: Cipher,
     count: usize,
@@ -178,7 +178,7 @@ impl Kept {
     }
 }
 
-/// A spread of samples from which on a cost is worse than a scaled estimate.
+/// A measured cost with a larger spread of its samples is worse than a scaled estimate.
 const WILD: f64 = 0.5;
 
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<(), Error> {
@@ -187,11 +187,11 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<()
         Err(refused @ (Refused::NotRegular | Refused::Future { .. })) => return Err(failed(path, &refused)),
         Err(refused) => error::tell(&format!("wisdom is replaced: {}: {refused}", shown(path))),
     }
-    // A cap limits plans, not what is known: costs must serve them all.
+    // An ISA cap limits plans but not measurements, because the costs must serve plans under any cap.
     let (features, policy) = (Features::of_cpu(), Policy::Any);
     let scopes = ciphers.iter().map(|&cipher| Scope { cipher, features, policy, budget_ms });
     let countdown = Countdown::new(scopes.clone().map(|scope| scope.takes_ms()).sum());
-    // Whoever stops listening does not stop the measuring.
+    // Measuring goes on if standard output is closed. The error is reported at the end.
     let mut told = Ok(());
     for scope in scopes {
         let start = Instant::now();
@@ -199,7 +199,7 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<()
         let (found, wild) = measure_one(scope, &countdown)?;
         let mut wisdom = Wisdom::new(Signature::here());
         wisdom.insert(scope.cipher, &found.costs);
-        // One by one: what is measured stays, whatever stops the next.
+        // Each cipher's costs are stored at once, so a later failure does not lose them.
         wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
         let printed = countdown.aside(|| {
             tell_dropped(scope.cipher, &found.contradictions, wild);
@@ -211,7 +211,7 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<()
     told
 }
 
-/// The costs of a cipher that are worth to be kept, and how many spread too much.
+/// A cipher's costs that are worth storing, and the number of costs whose spread is too large.
 fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize), Error> {
     let clock_ns = clock_ns();
     let measured = measure_costs(scope, &clock_ns, &|| countdown.tick())?;
@@ -227,14 +227,14 @@ fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize)
         (Direction::Encrypt, keys(Use::Once)),
     ];
     let jobs = jobs.map(|(direction, birth)| Job { cipher: scope.cipher, direction, birth });
-    // The plans of default options.
+    // The limits of plans under default options.
     let (features, policy) = (scope.features, Policy::ConstantTime);
     let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
     let confirmed = confirm(&jobs, &limits, &costs, BULK_BYTES, scope.takes_ms(), &clock_ns)?;
     Ok((confirmed, wild))
 }
 
-/// Says why measured costs are not kept.
+/// Reports why measured costs are not stored.
 fn tell_dropped(cipher: Cipher, contradictions: &[Contradiction], wild: usize) {
     tell_contradictions(contradictions);
     if wild > 0 {
@@ -246,7 +246,7 @@ fn tell_dropped(cipher: Cipher, contradictions: &[Contradiction], wild: usize) {
     }
 }
 
-/// Says, once for each job, that the plan by measured costs was slower than the shipped one.
+/// Reports, once per job, that the plan by measured costs was slower than the shipped plan.
 pub(crate) fn tell_contradictions(contradictions: &[Contradiction]) {
     for (at, Contradiction { job, slower }) in contradictions.iter().enumerate() {
         if contradictions[..at].iter().all(|before| before.job != *job) {
@@ -286,7 +286,7 @@ fn forgotten(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What is kept, for those who can do nothing without.
+/// The stored wisdom. Unlike in [`read`], a missing file is an error.
 fn kept(path: &Path) -> Result<Wisdom, Error> {
     Wisdom::load(path).map_err(|refused| match refused {
         Refused::Missing => {
@@ -314,7 +314,7 @@ fn nowhere() -> Error {
     Error::new(Exit::InputOutput, reason)
 }
 
-/// Seconds since the file was written, as far as the system tells.
+/// Seconds since the file was written, if the system records that.
 fn age_s(path: &Path) -> Option<u64> {
     let written = fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs())

@@ -1,4 +1,4 @@
-//! What is typed for encrypted files.
+//! The arguments of `encrypt`, `decrypt`, `verify`, `inspect` and `keygen`.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::progress::Audience;
 use crate::typed::{memory_in_mib, size};
 use crate::wisdom;
 
-/// Encrypt a file, so that any change of it is found out.
+/// Encrypt a file, so that any change to it is detected.
 #[derive(clap::Args)]
 pub(crate) struct EncryptArgs {
     #[command(flatten)]
@@ -38,8 +38,8 @@ pub(crate) struct EncryptArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) kdf_passes: u32,
 
-    /// Was there once: a run that went on under a salt that it found could be made to encrypt two inputs under one key
-    /// and nonce.
+    /// Refused. In earlier versions, a resumed run continued under the salt that it found in the partial
+    /// file. It could be made to encrypt two inputs under one key and nonce.
     #[arg(long, hide = true)]
     pub(super) resume: bool,
 
@@ -51,21 +51,22 @@ pub(crate) struct EncryptArgs {
     pub(super) files: FileArgs,
 }
 
-/// Decrypt a file: nothing of it is released unless it is authentic.
+/// Decrypt a file; only authentic plaintext is written.
 ///
-/// A file appears under its name only if all of it is authentic, and only its owner may read it, unless it replaces a file
-/// that others may read. To standard output goes what is authentic, chunk by chunk; only exit code 0 says that it was all.
+/// The output file appears under its name only if all of it is authentic. Only its owner may read it,
+/// unless it replaces a file that others may read. Standard output receives authentic plaintext chunk by
+/// chunk; only exit code 0 means that it is complete.
 #[derive(clap::Args)]
 pub(crate) struct DecryptArgs {
     #[command(flatten)]
     pub(super) sealed: SealedArgs,
 
-    /// Decrypt bytes A to B only, without B; either may be left out. Only the part that is read is authenticated: use `verify` for
-    /// the whole file
+    /// Decrypt bytes A to B only, without B; either may be left out. Only the part that is read is
+    /// authenticated: use `verify` for the whole file
     #[arg(long, value_name = "A..B", value_parser = Range::from_str, allow_hyphen_values = true, conflicts_with = "resume")]
     pub(super) range: Option<Range>,
 
-    /// Where the file turns out to be damaged, keep what is authentic before that, as OUT.part
+    /// If the file is damaged, keep the authentic plaintext before the damage as OUT.part
     #[arg(long, requires = "output")]
     pub(super) keep_partial: bool,
 
@@ -95,7 +96,7 @@ pub(crate) struct VerifyArgs {
     pub(super) work: WorkArgs,
 }
 
-/// Tell what can be known of a file without its key; nobody vouches for it.
+/// Show the header of a file and the lengths that follow from it, without a key; nothing is authenticated.
 #[derive(clap::Args)]
 pub(crate) struct InspectArgs {
     /// The file to read; none or `-` for standard input
@@ -110,11 +111,11 @@ pub(crate) struct InspectArgs {
 /// Make a random key, in hex.
 #[derive(clap::Args)]
 pub(crate) struct KeygenArgs {
-    /// What the key is for
+    /// The suite that the key is made for
     #[arg(long, default_value = "aes-256-gcm", value_parser = suites())]
     pub(super) suite: Suite,
 
-    /// The file to write, for nobody else to read; none or `-` for standard output
+    /// The file to write, readable only by its owner; none or `-` for standard output
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
 
@@ -153,14 +154,14 @@ impl SealedArgs {
         let usual = Limits::default();
         let memory_kib = kdf_memory_max_kib.unwrap_or(usual.memory_kib);
         let passes = kdf_passes_max.unwrap_or(usual.passes);
-        // What was raised by hand is meant, all of it.
+        // If the user raises either limit, the limit on work becomes the product of both.
         let is_raised = memory_kib > usual.memory_kib || passes > usual.passes;
         let work_kib = if is_raised { u64::from(memory_kib) * u64::from(passes) } else { usual.work_kib };
         Limits { memory_kib, passes, work_kib, ..usual }
     }
 }
 
-/// What is read and written.
+/// The input and output files.
 #[derive(clap::Args)]
 pub(super) struct FileArgs {
     /// The file to read; none or `-` for standard input
@@ -180,7 +181,8 @@ pub(super) struct FileArgs {
 }
 
 impl FileArgs {
-    /// Opens the output, before anything is read or asked for. The files that hold the secret are not written over.
+    /// Opens the output, before the input is read and before a passphrase is prompted for. Refuses to
+    /// overwrite the files that hold the secret.
     pub(super) fn output(&self, keys: &KeyArgs, content: Content) -> Result<Output, Error> {
         match self.output_path() {
             Some(path) => {
@@ -196,7 +198,7 @@ impl FileArgs {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
-    /// Refuses to write binary data to a terminal that nobody insisted on.
+    /// Refuses to write binary data to a terminal, unless the user gave `-o -`.
     pub(super) fn refuse_terminal(&self) -> Result<(), Error> {
         use std::io::IsTerminal as _;
         if self.output.is_none() && std::io::stdout().is_terminal() {
@@ -215,11 +217,11 @@ pub(super) struct WorkArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Whom to show progress to
+    /// The audience of progress messages
     #[arg(long, value_enum, default_value_t)]
     pub(super) progress: Audience,
 
-    /// Tell on standard error, in the end, how the time was divided
+    /// Print on standard error, at the end, how the time was divided
     #[arg(long)]
     pub(super) profile: bool,
 }
@@ -230,13 +232,13 @@ impl WorkArgs {
         self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all)
     }
 
-    /// Groups of chunks go side by side, so each is the work of one thread.
+    /// Groups of chunks are computed in parallel, so each uses one thread.
     pub(super) fn options(&self, suite: Suite) -> Options {
         Options { threads: 1, costs: wisdom::costs(suite.cipher()), ..Options::default() }
     }
 }
 
-/// Bytes of plaintext from one place to another.
+/// A range of plaintext bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
     pub(super) from: u64,

@@ -94,15 +94,15 @@ pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
     ))
 }
 
-/// An encrypted file whose key is right, its input before the first chunk of a window.
+/// An encrypted file whose key is verified. The input is positioned before the first chunk of the window.
 struct Sealed {
     input: Input,
     payload: Payload,
-    /// Bytes of chunks in the file, where its length is known.
+    /// The total length of the sealed chunks in the file, if its length is known.
     chunks_bytes: Option<u64>,
-    /// Bytes of plaintext that are wanted.
+    /// The plaintext bytes to decrypt.
     window: Range,
-    /// Whether the window reaches to the last chunk.
+    /// Whether the window includes the last chunk.
     ends: bool,
 }
 
@@ -126,7 +126,7 @@ impl Sealed {
             Payload::committed(header.suite, &key, &prefix, &context, &work.options(header.suite))
         });
         let payload = payload.map_err(|refusal| match refusal {
-            // Of a file that is read nobody chose them.
+            // The parameters come from the file and not from the user, so the file is corrupt.
             Refusal::BadArgon2(_) => Error::new(Exit::Corrupt, format!("{name}: {refusal}")),
             other => refused(&name, other),
         })?;
@@ -135,7 +135,7 @@ impl Sealed {
         Ok(Self { input, payload, chunks_bytes, window: Range { from: 0, to: None }, ends: true })
     }
 
-    /// Leaves only a part of the plaintext to be read, and goes there.
+    /// Restricts the window to a range, and seeks to its first chunk.
     fn narrow(&mut self, range: Range) -> Result<(), Error> {
         let name = self.input.name().clone();
         let chunks_bytes = self.chunks_bytes.ok_or_else(|| {
@@ -146,7 +146,8 @@ impl Sealed {
         let last = chunks_bytes / SEALED_CHUNK_BYTES as u64;
         let by_length = plaintext_bytes(chunks_bytes).unwrap_or(last * CHUNK_BYTES as u64);
         let to = match range.to {
-            // Whether the file reaches so far needs no proof: what is read of it proves itself.
+            // The file is long enough for this range. The chunks of the range are authenticated when they
+            // are read, so the length needs no proof.
             Some(to) if to <= by_length => to,
             to => {
                 let len_bytes = self.proven_bytes(last)?;
@@ -170,7 +171,8 @@ impl Sealed {
         Ok(())
     }
 
-    /// The length of the plaintext, by a last chunk that is authentic. The input stays where it is.
+    /// The length of the plaintext, proven by authenticating the last chunk. The input is positioned before
+    /// chunk 0, here and on return.
     fn proven_bytes(&mut self, last: u64) -> Result<u64, Error> {
         self.go_to(0, last)?;
         let (mut sealed, mut plaintext) = (Vec::new(), vec![0; CHUNK_BYTES]);
@@ -185,20 +187,20 @@ impl Sealed {
         Ok(last * CHUNK_BYTES as u64 + len_bytes as u64)
     }
 
-    /// Puts the input from before one chunk before another.
+    /// Seeks from the beginning of chunk `here` to that of chunk `there`.
     fn go_to(&mut self, here: u64, there: u64) -> Result<(), Error> {
         let distance = (there as i64 - here as i64) * SEALED_CHUNK_BYTES as i64;
         let went = self.input.seek(SeekFrom::Current(distance));
         went.map(drop).map_err(|error| Error::read(self.input.name(), &error))
     }
 
-    /// Bytes of plaintext to come, as far as the length of the file tells.
+    /// The length of the window, if the length of the file determines it.
     fn window_bytes(&self) -> Option<u64> {
         let to = self.window.to.or_else(|| plaintext_bytes(self.chunks_bytes?));
         to.map(|to| to.saturating_sub(self.window.from))
     }
 
-    /// Writes the window, and tells how many bytes are written that all bytes before are written too.
+    /// Writes the window. Also gives the length of the output's prefix that is written without gaps.
     fn write(&mut self, args: &DecryptArgs, output: &mut Output, to: &Name) -> (Result<(), Error>, u64) {
         let work = &args.files.work;
         let (len_bytes, audience) = (self.window_bytes(), work.progress);
@@ -219,7 +221,7 @@ impl Sealed {
                 let mut progress = Progress::new(io::sink(), len_bytes, audience);
                 let done = self.run(to, work, Some(file), &mut progress);
                 let written_bytes = progress.bytes();
-                // The end may be a hole.
+                // Zeros at the end may not have been written, so this sets the length.
                 (done.and_then(|()| file.set_len(written_bytes).map_err(failed)), written_bytes)
             }
             None => {
@@ -277,14 +279,14 @@ impl Sealed {
     }
 }
 
-/// Which of the bytes from a chunk on are in a window.
+/// The part of a group's plaintext that is in the window. The group begins at chunk `first`.
 fn within(window: &ops::Range<u64>, first: u64, len_bytes: usize) -> ops::Range<usize> {
     let at = first * CHUNK_BYTES as u64;
     let clipped = |place: u64| place.saturating_sub(at).min(len_bytes as u64) as usize;
     clipped(window.start)..clipped(window.end)
 }
 
-/// Writes what is not zero; the rest of a new file is zero without being written.
+/// Writes all chunks except those of zeros. The file is new, so unwritten parts read as zeros.
 fn write_sparsely(file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
     let mut from = 0;
     for (at, chunk) in (0..).step_by(CHUNK_BYTES).zip(bytes.chunks(CHUNK_BYTES)) {

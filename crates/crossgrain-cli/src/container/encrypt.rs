@@ -22,7 +22,7 @@ use crate::output::{Content, Output, apart, with_suffix, write_all_at};
 use crate::profile;
 use crate::progress::Progress;
 
-/// What stands before the chunks, and what seals them.
+/// The bytes before the chunks, and the payload that seals the chunks.
 struct Beginning {
     kdf: Kdf,
     head: Vec<u8>,
@@ -74,7 +74,7 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
     print(told)
 }
 
-/// The beginning of the file. What the user knows is wiped before the first chunk is read.
+/// The beginning of the file. The user's secret is overwritten before the first chunk is read.
 fn beginning(args: &EncryptArgs, output: &Output) -> Result<Beginning, Error> {
     let known = args.keys.known(args.suite, true)?;
     fresh(args, &known).map_err(|refusal| refused(output.name(), refusal))
@@ -97,7 +97,7 @@ fn fresh(args: &EncryptArgs, known: &Known) -> Result<Beginning, Refusal> {
     Ok(Beginning { kdf: header.kdf, head, payload })
 }
 
-/// Writes everything, and gives how many bytes of chunks there are.
+/// Writes the file, and gives the total length of its sealed chunks.
 fn write(
     args: &EncryptArgs,
     input: &mut Input,

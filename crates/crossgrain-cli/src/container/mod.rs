@@ -87,8 +87,8 @@ fn print(line: impl Display) -> Result<(), Error> {
     printed.map_err(|error| Error::print(&error))
 }
 
-/// Reads the header of a file. If there is none, the error names the program that wrote the file, if it is
-/// recognised.
+/// Reads the header of a file. If the file has no header, the error names the program that wrote it, if
+/// that program is recognised.
 fn read_header(input: &mut Input) -> Result<Header, Error> {
     let refusal = match Header::read(&mut *input) {
         Ok(header) => return Ok(header),

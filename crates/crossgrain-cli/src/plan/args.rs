@@ -20,36 +20,36 @@ use crate::progress::Countdown;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
-/// The size that a search is planned for: keys of the slowest schedule are run in half a second.
+/// The default size of a search. Keys of the slowest schedule take half a second.
 const SEARCH_BYTES: u64 = 1 << 18;
 
-/// Show the cheapest way to compute a job, and what the other ways would cost
+/// Show the cheapest way to compute a job, and the costs of the alternatives
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The block cipher, with its key size in bits
     #[arg(long, value_parser = ciphers(), required_unless_present_any = ["costs", "plan"])]
     cipher: Option<Cipher>,
 
-    /// What to compute
+    /// The job to compute
     #[arg(long, required_unless_present_any = ["costs", "plan"])]
     job: Option<JobName>,
 
-    /// The size to plan for [default: 1M, for a search 256K]; of a search each key counts as a block of 16
+    /// The size to plan for [default: 1M, for a search 256K]; in a search each key counts as a block of 16
     /// bytes
     #[arg(long, value_name = "N", value_parser = some_bytes)]
     bytes: Option<u64>,
 
-    /// Of a search: where keys come from
+    /// For a search: the source of keys
     #[arg(long, value_name = "FROM", default_value = "mask")]
     keys: Keys,
 
-    /// Of a search: how many bits are known of the block that the cipher gives
+    /// For a search: how many bits of the cipher's output block are known
     #[arg(long, value_name = "N", default_value_t = Birth::WHOLE_BLOCK, value_parser = clap::value_parser!(u32).range(1..=128))]
     known_bits: u32,
 
-    /// By the costs shipped, by costs measured here and now, or by running the best paths end to end; unless
-    /// given, by the costs that `wisdom measure` has kept, or those shipped. Of measured costs, those are dropped
-    /// that choose a path slower than the shipped one
+    /// The source of costs: those shipped, those measured now, or runs of the best paths end to end. Unless
+    /// given, the costs that `wisdom measure` has stored, or else those shipped. Measured costs that choose
+    /// a path slower than the shipped one are dropped
     #[arg(long, value_parser = efforts())]
     effort: Option<Effort>,
 
@@ -57,16 +57,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS")]
     budget_ms: Option<u64>,
 
-    /// Which variants may be used: only those whose timing tells nothing of key or data, or any
+    /// Which variants may be used: only those whose timing depends on neither key nor data, or any
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
     policy: Policy,
 
-    /// Plan for devices too, by the costs that `crossgrain devices --measure` has kept: `auto` or `gpu` for
-    /// all of them, or one by its name
+    /// Plan for devices too, by the costs that `crossgrain devices --measure` has stored: `auto` or `gpu`
+    /// for all of them, or one by its name
     #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["costs", "plan", "save"])]
     device: Asked,
 
-    /// Plan the costs in this JSON file instead, in whatever unit they are
+    /// Plan with the costs in this JSON file instead, which may be in any unit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy", "keys", "known_bits"])]
     costs: Option<PathBuf>,
 
@@ -119,7 +119,7 @@ pub(super) enum Keys {
 }
 
 impl Args {
-    /// The case that was asked for, planned.
+    /// The requested case, planned.
     pub(super) fn case(&self) -> Result<Case, Error> {
         match (&self.costs, &self.plan, self.cipher, self.job) {
             (Some(path), ..) => from_file(path),
@@ -134,7 +134,7 @@ impl Args {
         }
     }
 
-    /// The job that was typed.
+    /// The job that the arguments name.
     fn job(&self, cipher: Cipher, name: JobName) -> Result<Job, Error> {
         let (direction, data) = match name {
             JobName::Ctr => (Direction::Encrypt, Some(Birth::Counter)),
@@ -215,7 +215,7 @@ fn confirmed(
 }
 
 impl Args {
-    /// The devices that were asked for, each with the cheapest of the programs that the policy lets through.
+    /// The requested devices, each with the cheapest program that the policy allows.
     fn places(&self, job: Job, len_bytes: u64) -> Result<Vec<Place>, Error> {
         let is_cpu = self.device == Asked::Cpu;
         let Some(task) = task(job) else {
@@ -244,7 +244,7 @@ impl Args {
     }
 }
 
-/// What a device does for a job on data.
+/// The task of a device that computes this job. Devices have none for a search.
 const fn task(job: Job) -> Option<Task> {
     match (job.birth, job.direction) {
         (Birth::Counter, _) => Some(Task::Count),
@@ -255,7 +255,7 @@ const fn task(job: Job) -> Option<Task> {
 }
 
 impl JobName {
-    /// The name by which it is typed.
+    /// The name on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
@@ -271,12 +271,12 @@ impl JobName {
     }
 }
 
-/// A job has a byte at least.
+/// Parses a size of at least one byte.
 fn some_bytes(text: &str) -> Result<u64, String> {
     typed::size(text).and_then(|bytes| if bytes > 0 { Ok(bytes) } else { Err("give a byte at least".into()) })
 }
 
-/// Costs that somebody wrote down. A file that cannot be understood is wrong usage.
+/// A case from a file of costs. A file that cannot be parsed is a usage error.
 fn from_file(path: &Path) -> Result<Case, Error> {
     let bytes = read_small(path)?;
     let refused = |reason: &dyn std::fmt::Display| Error::usage(format!("{}: {reason}", shown(path)));

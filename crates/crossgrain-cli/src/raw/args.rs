@@ -24,13 +24,14 @@ use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation, with no header.
 ///
-/// The bytes are the same as from other software. A change of them is found out by modes with a tag alone,
-/// which hold the data in memory; the others are for use inside other formats and for tests.
+/// The output is byte for byte the same as that of other software. Only modes with a tag detect changes to
+/// the data, and they hold all of it in memory. The other modes are for use inside other formats and for
+/// tests.
 // Without `Debug`: it holds a key.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("secret").required(true).args(["key", "key_file"]))]
 pub(crate) struct Args {
-    /// The block cipher, with its key size in bits; of rijndael, the sizes of block and key
+    /// The block cipher, with its key size in bits; for rijndael, the sizes of block and key
     #[arg(long, value_parser = any_ciphers())]
     cipher: AnyCipher,
 
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX", value_parser = |digits: &str| typed_secret(digits))]
     key: Option<Zeroizing<String>>,
 
-    /// A file that holds the key, as it is or in hex
+    /// A file that holds the key, as raw bytes or in hex
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
@@ -65,11 +66,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tag_file: Option<PathBuf>,
 
-    /// How many bytes the tag has; 16 unless given
+    /// The length of the tag in bytes; 16 unless given
     #[arg(long, value_name = "N")]
     tag_bytes: Option<usize>,
 
-    /// How many bytes a sector of xts has, such as 4096 or 4K; 512 unless given
+    /// The length of a sector of xts in bytes, such as 4096 or 4K; 512 unless given
     #[arg(long, value_name = "N", value_parser = typed::size::<usize>)]
     sector_size: Option<usize>,
 
@@ -77,7 +78,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     sector: Option<u128>,
 
-    /// How data of ecb and cbc is filled up to whole blocks; not at all unless given
+    /// The padding of data of ecb and cbc to whole blocks; none unless given
     #[arg(long)]
     padding: Option<PaddingName>,
 
@@ -113,15 +114,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "variants")]
     plan: Option<PathBuf>,
 
-    /// Tell on standard error what is run
+    /// Print on standard error which plan, kernel or variant runs
     #[arg(long)]
     explain: bool,
 
-    /// Tell on standard error, in the end, how the time was divided
+    /// Print on standard error, at the end, how the time was divided
     #[arg(long)]
     pub(super) profile: bool,
 
-    /// Which variants may be used: only those whose timing tells nothing of key or data, or any
+    /// Which variants may be used: only those whose timing depends on neither key nor data, or any
     #[arg(long, default_value = "constant-time", value_parser = policies())]
     policy: Policy,
 
@@ -133,21 +134,21 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum PaddingName {
-    /// Whole blocks or nothing
+    /// No padding: the data must be whole blocks
     None,
-    /// Up to a block of bytes that each tell their number, as openssl does
+    /// Up to a block of bytes, each of which equals the number of bytes added, as in openssl
     Pkcs7,
 }
 
-/// What `raw` is to do: checked, and nothing opened yet but the key file.
+/// A job with checked arguments. Neither the input nor the output has been opened yet.
 pub(super) struct Job {
-    /// The key, or the two of xts or siv.
+    /// The key, or both keys of xts or siv.
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) direction: Direction,
     pub(super) mode: Mode,
     pub(super) kind: Kind,
     pub(super) explain: bool,
-    /// About how many bytes are read, computed and written at a time.
+    /// The approximate number of bytes that are read, computed and written at a time.
     pub(super) chunk_bytes: usize,
     pub(super) workers: NonZero<usize>,
     pub(super) device: Asked,
@@ -165,7 +166,7 @@ fn chunk_size(text: &str) -> Result<usize, String> {
 }
 
 impl Job {
-    /// The length of the input, where it is a file that tells.
+    /// The length of the input, if it is a regular file.
     pub(super) fn len_bytes(&self) -> Option<u64> {
         let metadata = fs::metadata(self.input.as_ref()?).ok()?;
         metadata.is_file().then_some(metadata.len())
@@ -178,14 +179,14 @@ pub(super) struct Engine {
     pub(super) options: Options,
 }
 
-/// What a mode needs but the key.
+/// The settings of a mode, except for the key.
 pub(super) enum Kind {
     Plain(Engine, Plain),
     Sealed(Engine, Sealed),
     Wide(Wide),
 }
 
-/// For a cipher with wider blocks.
+/// Settings for a cipher with wider blocks.
 pub(super) struct Wide {
     pub(super) cipher: Rijndael,
     pub(super) initial: State,
@@ -193,7 +194,7 @@ pub(super) struct Wide {
     pub(super) variants: Vec<String>,
 }
 
-/// For a mode without a tag.
+/// Settings for a mode without a tag.
 pub(super) struct Plain {
     pub(super) iv: Vec<u8>,
     pub(super) first_sector: u128,
@@ -201,7 +202,7 @@ pub(super) struct Plain {
     pub(super) is_padded: bool,
 }
 
-/// For a mode with a tag.
+/// Settings for a mode with a tag.
 pub(super) struct Sealed {
     pub(super) nonce: Vec<u8>,
     pub(super) aads: Vec<Zeroizing<Vec<u8>>>,
@@ -216,7 +217,7 @@ impl Sealed {
     }
 }
 
-/// Where the tag is.
+/// The place of the tag.
 pub(super) enum TagPlace {
     End,
     Given(Vec<u8>),
@@ -224,7 +225,7 @@ pub(super) enum TagPlace {
 }
 
 impl Args {
-    /// Finds out whether what was typed makes sense.
+    /// Checks the arguments, and makes a job from them.
     pub(super) fn check(self) -> Result<Job, Error> {
         self.refuse_options_without_use()?;
         let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
@@ -251,7 +252,8 @@ impl Args {
         })
     }
 
-    /// Refuses what the mode has no use for.
+    /// Refuses options that the mode does not use, too many strings of associated data, and conflicting
+    /// files.
     fn refuse_options_without_use(&self) -> Result<(), Error> {
         let entry = self.mode.entry();
         let (has_tag, has_sectors) = (self.mode.is_authenticated(), entry.initial == Initial::Sector);
@@ -282,7 +284,8 @@ impl Args {
         self.refuse_one_file_for_two()
     }
 
-    /// Refuses to write over a file that is needed besides: the key, or the tag and its data.
+    /// Refuses one file in two roles. The output must be neither the key file nor the tag file. The tag
+    /// file must be neither the input nor the key file.
     fn refuse_one_file_for_two(&self) -> Result<(), Error> {
         let named = |path: &Option<PathBuf>| unless_stream(path.clone());
         if self.tag_file.is_some() && named(&self.tag_file).is_none() {
@@ -296,7 +299,7 @@ impl Args {
         apart(tag, key)
     }
 
-    /// What the mode needs, to be run by so many threads.
+    /// The settings of the mode. A mode with a tag uses `workers` threads.
     fn kind(&self, workers: NonZero<usize>) -> Result<Kind, Error> {
         let cipher = match self.cipher {
             AnyCipher::Usual(cipher) => cipher,
@@ -305,7 +308,7 @@ impl Args {
         if self.mode.is_authenticated() {
             return Ok(Kind::Sealed(self.engine(cipher, workers.get())?, self.sealed()?));
         }
-        // Chunks go side by side, so each is the work of one thread.
+        // Chunks are computed in parallel, so each uses one thread.
         Ok(Kind::Plain(self.engine(cipher, 1)?, self.plain()?))
     }
 
@@ -326,7 +329,7 @@ impl Args {
         Ok(Engine { cipher, options })
     }
 
-    /// For a cipher with wider blocks, if the mode is defined for them.
+    /// Settings for a cipher with wider blocks. Fails if the mode is not defined for them.
     fn wide(&self, cipher: Rijndael) -> Result<Wide, Error> {
         if !self.mode.entry().any_block_size {
             return Err(Error::usage(format!(
@@ -396,7 +399,7 @@ impl Args {
         })
     }
 
-    /// The nonce, which is optional and then empty for a mode that needs no nonce.
+    /// The nonce. It is empty if it is not given and the mode needs none.
     fn nonce(&self) -> Result<Vec<u8>, Error> {
         match self.mode.entry().initial {
             Initial::Nonce { least: 0, .. } if self.iv.is_none() => Ok(Vec::new()),
@@ -404,7 +407,7 @@ impl Args {
         }
     }
 
-    /// The nonce that is best, as part of a sentence.
+    /// The recommended nonce, as part of a sentence.
     fn usual_nonce(&self) -> String {
         match self.mode.entry().initial {
             Initial::Nonce { least, usual, most } if least < most => format!("nonce, best of {usual} bytes"),
@@ -413,8 +416,8 @@ impl Args {
         }
     }
 
-    /// The key, or both of a mode with two. What is read from a file has the right length; the mode looks at
-    /// the rest.
+    /// The key, or both keys of a mode with two. The length of a key from a file is checked here; the mode
+    /// checks the length of a key in hex.
     fn secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (mut whose, key_bytes) = match self.cipher {
             AnyCipher::Usual(cipher) => (cipher.to_string(), self.mode.key_bytes(cipher)),
@@ -435,7 +438,7 @@ fn typed_secret(digits: &str) -> Result<Zeroizing<String>, std::convert::Infalli
     Ok(Zeroizing::new(digits.to_owned()))
 }
 
-/// A path, unless it is the `-` that stands for a standard stream.
+/// A path, unless it is `-`, which means a standard stream.
 fn unless_stream(path: Option<PathBuf>) -> Option<PathBuf> {
     path.filter(|path| path.as_os_str() != "-")
 }

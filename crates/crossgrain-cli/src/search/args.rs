@@ -1,4 +1,4 @@
-//! `search` as typed.
+//! The arguments of `search`.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,9 @@ use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::{ciphers, memory_in_kib, modes};
 
-/// What a session's journal says, and nobody may say otherwise. What requires another option is named too: clap does not ask for that
-/// where it is in conflict.
+/// Arguments that a session's journal contains, so `--restore` excludes them. Arguments that require
+/// another one are listed too, because clap does not enforce the requirement if the required argument is in
+/// conflict.
 #[rustfmt::skip] // a list
 const SAID_BY_SESSIONS: [&str; 33] = [
     "cipher", "plain", "crypt", "hashcat", "file", "looks", "mode", "iv", "aad", "tag", "sector",
@@ -25,8 +26,9 @@ const SAID_BY_SESSIONS: [&str; 33] = [
 
 /// Search for a lost key by plaintext that is known.
 ///
-/// For your own data: a key of which some digits are lost, or a passphrase that is in a list. A whole key of 128
-/// bits is out of reach of every machine. A search stops at the first key that fits, unless --all is given.
+/// For your own data: a key of which some digits are lost, or a passphrase that is in a list. A whole key
+/// of 128 bits is out of reach of every machine. A search stops at the first key that fits, unless --all is
+/// given.
 #[derive(clap::Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(group = ArgGroup::new("candidates").args(["key_mask", "mask", "words", "range"]))]
@@ -35,8 +37,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = ciphers())]
     pub(super) cipher: Option<Cipher>,
 
-    /// Plaintext in hex, from its beginning on, with ? for every digit that is not known; may be repeated, each with
-    /// its --crypt
+    /// Plaintext in hex, from its beginning on, with ? for every digit that is not known; may be repeated,
+    /// each with its --crypt
     #[arg(long, value_name = "HEX")]
     pub(super) plain: Vec<String>,
 
@@ -52,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "cipher", "mode", "kdf", "iv", "aad", "tag", "sector"])]
     pub(super) file: Option<PathBuf>,
 
-    /// What the plaintext looks like, where it is not known; instead of --plain
+    /// The form of the plaintext, if its bytes are not known; instead of --plain
     #[arg(long, conflicts_with_all = ["plain", "hashcat", "file"])]
     pub(super) looks: Option<LookName>,
 
@@ -60,12 +62,13 @@ pub(crate) struct Args {
     #[arg(long, default_value = "ecb", value_parser = modes())]
     pub(super) mode: Mode,
 
-    /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the initialisation
-    /// vector of the others; siv needs none
+    /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the
+    /// initialisation vector of the others; siv needs none
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     pub(super) iv: Option<String>,
 
-    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list of strings
+    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list
+    /// of strings
     #[arg(long, value_name = "HEX")]
     pub(super) aad: Vec<String>,
 
@@ -81,7 +84,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX")]
     pub(super) key_mask: Option<String>,
 
-    /// Candidates: a character or a set for every byte, as in hashcat: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?
+    /// Candidates: a character or a set for every byte, as in hashcat: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4,
+    /// ?? for ?
     #[arg(long, value_name = "MASK")]
     pub(super) mask: Option<String>,
 
@@ -89,19 +93,19 @@ pub(crate) struct Args {
     #[arg(long, requires = "mask")]
     pub(super) hex: bool,
 
-    /// What ?1 stands for: characters and sets
+    /// The set ?1: characters and sets
     #[arg(short = '1', long, value_name = "SET", requires = "mask")]
     pub(super) set1: Option<String>,
 
-    /// What ?2 stands for
+    /// The set ?2
     #[arg(short = '2', long, value_name = "SET", requires = "mask")]
     pub(super) set2: Option<String>,
 
-    /// What ?3 stands for
+    /// The set ?3
     #[arg(short = '3', long, value_name = "SET", requires = "mask")]
     pub(super) set3: Option<String>,
 
-    /// What ?4 stands for
+    /// The set ?4
     #[arg(short = '4', long, value_name = "SET", requires = "mask")]
     pub(super) set4: Option<String>,
 
@@ -109,7 +113,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) words: Option<PathBuf>,
 
-    /// How words stand in the file
+    /// The format of the word file
     #[arg(long, default_value = "lines", requires = "words")]
     pub(super) form: FormName,
 
@@ -117,7 +121,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE", requires = "words", conflicts_with = "rules")]
     pub(super) rule: Vec<String>,
 
-    /// A file of rules, one a line
+    /// A file of rules, one per line
     #[arg(long, value_name = "FILE", requires = "words")]
     pub(super) rules: Option<PathBuf>,
 
@@ -125,7 +129,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "A..B")]
     pub(super) range: Option<String>,
 
-    /// How a key is made of a candidate; `zeros` for text and `exact` for keys unless given
+    /// How a key is derived from a candidate; `zeros` for text and `exact` for keys unless given
     #[arg(long)]
     pub(super) kdf: Option<KdfName>,
 
@@ -153,15 +157,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", requires = "kdf", value_parser = memory_in_kib)]
     pub(super) memory: Option<u32>,
 
-    /// Leave out so many candidates at the beginning
+    /// How many candidates to skip at the beginning
     #[arg(long, value_name = "N", default_value = "0")]
     pub(super) skip: BigUint,
 
-    /// Try so many candidates at most
+    /// The maximum number of candidates to try
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<BigUint>,
 
-    /// Try one share of the candidates: number i, from 0 on, of n
+    /// Try one share of the candidates: share i of n, counted from 0
     #[arg(long, value_name = "i/n", value_parser = |text: &str| text.parse::<Shard>())]
     pub(super) shard: Option<Shard>,
 
@@ -169,16 +173,17 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) keyspace: bool,
 
-    /// Keep a journal in NAME.session and found keys in NAME.found, both in the current directory, so that the search can be
-    /// continued
+    /// Keep a journal in NAME.session and found keys in NAME.found, both in the current directory, so that
+    /// the search can be continued
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     pub(super) session: Option<PathBuf>,
 
-    /// Go on with the session, which says what is sought; only --json, --threads, --device and --explain may be given besides
+    /// Continue the session with the arguments in its journal; only --json, --threads, --device and
+    /// --explain may be given in addition
     #[arg(long, requires = "session", conflicts_with_all = SAID_BY_SESSIONS)]
     pub(super) restore: bool,
 
-    /// A file that what is found is added to
+    /// A file to which found keys are appended
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
 
@@ -186,7 +191,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) all: bool,
 
-    /// Print results as JSON, one object a line, and the status on standard error twice a second
+    /// Print results as JSON, one object per line, and the status on standard error twice a second
     #[arg(long)]
     pub(super) json: bool,
 
@@ -194,21 +199,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
 
-    /// Where candidates are tried, or keys derived of them: `cpu`, `gpu`, a device by its name in `crossgrain devices`, `auto` for
-    /// the fastest, or several devices, as in cuda:0,cuda:1 [default: cpu]
+    /// Where candidates are tried, or keys derived from them: `cpu`, `gpu`, a device by its name in
+    /// `crossgrain devices`, `auto` for the fastest, or several devices, as in cuda:0,cuda:1 [default: cpu]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(super) device: Vec<Asked>,
 
-    /// Tell on standard error which kernel runs
+    /// Print on standard error which kernel runs
     #[arg(long)]
     pub(super) explain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(super) enum FormName {
-    /// One a line
+    /// One word per line
     Lines,
-    /// A key in hex a line
+    /// One key in hex per line
     Hex,
     /// Keys one after the other, as bytes
     Raw,
@@ -218,9 +223,9 @@ pub(super) enum FormName {
 pub(super) enum KdfName {
     /// The candidate is the key
     Exact,
-    /// The candidate and zeros after it
+    /// The candidate, followed by zeros
     Zeros,
-    /// The candidate again and again
+    /// The candidate, repeated
     Repeat,
     /// The first bytes of its SHA-256
     Sha256,
@@ -249,7 +254,7 @@ fn plain_name(name: &str) -> Result<PathBuf, String> {
     Ok(name.into())
 }
 
-/// The command by itself, to read the arguments that a session keeps.
+/// The command without a program name, to parse the arguments in a session's journal.
 #[derive(clap::Parser)]
 #[command(name = "crossgrain search", no_binary_name = true)]
 struct Alone {
@@ -258,7 +263,7 @@ struct Alone {
 }
 
 impl Args {
-    /// These arguments, or those of the session that is to be gone on with, and that.
+    /// These arguments, or with `--restore` those of the session, and the session itself.
     pub(super) fn resolved(self) -> Result<(Self, Option<(Session, State)>), Error> {
         let (true, Some(name)) = (self.restore, self.session.clone()) else {
             return Ok((self, None));

@@ -1,9 +1,10 @@
-//! Measured costs against whole runs: wisdom must never be worse than none.
+//! Confirms measured costs by whole runs, so that wisdom is never worse than no wisdom.
 //!
-//! A plan's predicted time is the sum of the times of its parts, each of which was timed alone. Noise in one part, or an
-//! effect of parts on one another, can make the sum favour a slow plan. So the plan that measured costs choose runs end
-//! to end beside the plan that the shipped costs choose. If it is slower by more than 2 %, the measured costs of both
-//! plans are dropped: the scaled estimates that replace them rank the two plans as the shipped costs do.
+//! A plan's predicted time is the sum of the times of its parts, each of which was timed separately. Noise
+//! in one part, or an effect of parts on one another, can make the sum favour a slow plan. So [`confirm`]
+//! runs two plans end to end, in turns: the one that the measured costs choose, and the one that the
+//! shipped costs choose. If the first is slower by more than 2 %, the measured costs of both plans are
+//! dropped. The scaled estimates that replace them rank the two plans as the shipped costs do.
 
 use std::collections::HashSet;
 
@@ -16,22 +17,22 @@ use crate::plan::{Costs, Job, Limits, Plan};
 /// A smaller difference is noise.
 const SLOWER_MAX: f64 = 0.02;
 
-/// After so many contradictions the costs are worth nothing.
+/// After this many contradictions all measured costs are dropped.
 const CONTRADICTIONS_MAX: usize = 8;
 
-/// The longest run on data, in bytes: it stays in L2.
+/// The maximum size of a run on data, in bytes. Its data stays in L2.
 const DATA_BYTES_MAX: u64 = 1 << 18;
 
-/// The longest run of a search, in bytes: 4096 keys, each of which counts as a block.
+/// The maximum size of a run of a search, in bytes: 4096 keys, each of which counts as a block.
 const SEARCH_BYTES_MAX: u64 = 1 << 16;
 
-/// The longest sample, in nanoseconds. Shorter budgets have shorter samples.
+/// The maximum length of a sample, in nanoseconds. Smaller budgets have shorter samples.
 const SAMPLE_NS_MAX: u64 = 300_000;
 
 /// Measured costs without those that whole runs contradict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirmed {
-    /// The costs. Those that are missing are to be filled from estimates ([`Costs::filled`]).
+    /// The remaining costs. The caller fills the missing costs from estimates ([`Costs::filled`]).
     pub costs: Costs,
     /// The plans that were slower than shipped ones, in the order of their runs.
     pub contradictions: Vec<Contradiction>,
@@ -40,17 +41,18 @@ pub struct Confirmed {
 /// A plan by measured costs that is slower than the shipped plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contradiction {
-    /// What both plans compute.
+    /// The job that both plans compute.
     pub job: Job,
-    /// By how much it is slower, as a fraction of the shipped plan's time.
+    /// The excess of its time over the shipped plan's, as a fraction of the shipped plan's time.
     pub slower: f64,
 }
 
-/// Runs the plans that measured costs choose for these jobs of one cipher at a size, each beside the shipped choice. A sample
-/// takes a hundredth of the budget, and at most 0.3 ms.
+/// For each of these jobs of one cipher, runs the plan that measured costs choose for a size, and compares
+/// it with the shipped plan. A sample takes a hundredth of the budget, and at most 0.3 ms.
 ///
 /// # Errors
-/// [`Error::NoPlan`] if there is no path; [`Error::Unavailable`] for a plan that disagrees with the reference.
+/// [`Error::NoPlan`] if there is no path; [`Error::Unavailable`] for a plan that disagrees with the
+/// reference.
 pub fn confirm(
     jobs: &[Job],
     limits: &Limits,
@@ -87,7 +89,8 @@ pub fn confirm(
 }
 
 impl Confirmed {
-    /// Drops the costs of these plans; all costs if none of them is known, or if too many plans were contradicted.
+    /// Drops the costs of these plans. Drops all costs if none of these plans has measured costs, or after
+    /// too many contradictions.
     fn drop_costs(&mut self, plans: &[Plan]) {
         let stages = plans.iter().flat_map(|plan| &plan.stages);
         let names: HashSet<_> = stages.map(|stage| stage.variant.name.as_str()).collect();
