@@ -52,7 +52,7 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::arch::Features;
+use crate::arch::{Features, wipe_stack};
 use crate::block::{Cipher, Direction, Error, Key};
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
@@ -148,7 +148,8 @@ impl Options {
     }
 
     fn program_within(&self, job: Job, schedule: &Schedule, limits: Limits) -> Result<Program, Error> {
-        let plans = self.planned(job, &limits)?;
+        // Without a program, nothing else would wipe what the schedule left.
+        let plans = self.planned(job, &limits).inspect_err(|_| wipe_stack())?;
         Program::of(plans, schedule, limits.features, Threads::at_most(self.threads))
     }
 

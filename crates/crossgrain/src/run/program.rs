@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
-use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_setup_stack, wipe_stack};
+use crate::arch::{
+    Buffers, ClearRegisters, Features, Tile, WipedBytes, wipe_deep_stack, wipe_setup_stack, wipe_stack,
+};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::message::AeadMessage;
@@ -61,11 +63,12 @@ impl Schedule {
         Self { keys: Keys::expand(key, features), cipher: key.cipher() }
     }
 
-    /// Overwrites the stack below the caller. Does nothing if [`Schedule::of`] used so little of it that the
-    /// wipe after [`Program::of`] suffices.
+    /// Overwrites the stack below the caller, then clears the registers. If [`Schedule::of`] used little of the
+    /// stack, it only clears the registers, because the wipe after [`Program::of`] suffices.
     pub fn wipe_stack(&self) {
-        if !self.keys.is_shallow() {
-            wipe_stack();
+        match self.keys.is_shallow() {
+            true => drop(ClearRegisters),
+            false => wipe_stack(),
         }
     }
 }

@@ -72,7 +72,7 @@ impl FromStr for Effort {
 /// about `budget_ms` milliseconds. An exhaustive search takes about the same time again for whole runs.
 ///
 /// # Errors
-/// As [`choose`], [`measure_costs`], [`confirm`] and [`contend`].
+/// As [`choose`], [`measure_costs`], `confirm` and [`contend`].
 pub fn plans(
     job: Job,
     limits: &Limits,

@@ -69,7 +69,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: "the schedule of AES-192 continues by XOR in general registers and stores its words; memcheck agrees",
     },
     Exception {
-        kernel: "convert::groups::StoreGroups",
+        kernel: "layout::convert::groups::StoreGroups",
         isas: &["sse2", "avx2"],
         kinds: &[Move, Address],
         reason: PHASE,
