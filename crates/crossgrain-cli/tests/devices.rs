@@ -11,6 +11,7 @@ mod common;
 mod stand_in;
 
 use common::{Done, IV, MIB, Place, crossgrain, painted};
+use crossgrain::internal::text::grouped;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::{DeviceCosts, Signature, Wisdom};
 use serde_json::Value;
@@ -304,7 +305,8 @@ fn what_devices_cost_is_measured_and_kept() {
         // On a software device no thread counts are tried.
         assert_eq!(threads.is_empty(), !measured.contains("parallel/run"));
         for (name, count) in threads {
-            assert!(measured.contains(&format!("{count:14} threads                  {device} {name}\n")));
+            let count = grouped(count);
+            assert!(measured.contains(&format!("{count:>14} threads                  {device} {name}\n")));
         }
         let names = ["aes-ctr", "aes-random-walk", "parallel/group", "parallel/run"];
         assert!(threads.is_empty() || names.iter().all(|name| threads.contains_key(*name)), "{threads:?}");
