@@ -211,7 +211,7 @@ fn a_plan_that_its_own_run_contradicts_is_dropped() {
     let slow = flow.flow().at(BULK_BYTES).k_best(40).unwrap();
     let slow = slow.iter().map(|path| flow.plan(path).unwrap());
     let slow = slow.max_by_key(|plan| plan.stages.len()).unwrap();
-    // Of plans that cost nothing, any may be chosen.
+    // Any of several plans that cost nothing may be chosen.
     let costs = favouring(&best(&favouring(&slow)));
     let slow = best(&costs);
     assert_ne!(slow.to_string(), shipped.to_string());

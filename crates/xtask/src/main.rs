@@ -104,7 +104,7 @@ enum Task {
     Taint,
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
-    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu`
+    /// Time crossgrain next to other implementations; `bench plan` judges the planner instead, `bench gpu`
     /// times a GPU, `bench python` the random generators, and `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
@@ -148,7 +148,7 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
-    /// Measure what it costs to build the library and the program from nothing, and write the table of
+    /// Measure the cost of building the library and the program from nothing, and write the table of
     /// docs/install.md
     Weight,
     /// Run what takes too long for every change: ignored tests, `sanitize`, `statistics`, `fuzz`, `mutants`

@@ -6,8 +6,8 @@
 
 use std::slice;
 
-use crate::arch::{Buffers, ClearRegisters};
-use crate::block::Error;
+use crate::arch::{Buffers, ClearRegisters, wipe};
+use crate::block::{Block, Direction, Error};
 use crate::message::{AeadMessage, Tag};
 use crate::plan::Plan;
 use crate::run::Threads;
@@ -184,9 +184,37 @@ pub(super) trait Groups: Aead {
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]);
 }
 
-/// The methods of [`Aead`] in terms of [`Groups`].
+/// The longest message, and the longest associated data, that is short, in bytes.
+pub(super) const SHORT_BYTES: usize = 256;
+
+/// A mode that encrypts the blocks of a short message together.
+pub(super) trait Short: Groups {
+    /// Encrypts or decrypts a short message. The result is its tag as a whole block.
+    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block;
+}
+
+/// The methods of [`Aead`] in terms of [`Groups`]; with `short`, single messages in terms of [`Short`]; with
+/// `many`, many messages only.
 macro_rules! by_groups {
     () => {
+        $crate::mode::aead::by_groups!(many);
+
+        fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+            $crate::mode::aead::open_alone(self, message)
+        }
+    };
+    (short) => {
+        $crate::mode::aead::by_groups!(many);
+
+        fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+            $crate::mode::aead::seal_single(self, message)
+        }
+
+        fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+            $crate::mode::aead::open_single(self, message)
+        }
+    };
+    (many) => {
         fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
             $crate::mode::aead::seal_groups(self, messages)
         }
@@ -194,13 +222,38 @@ macro_rules! by_groups {
         fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
             $crate::mode::aead::open_groups(self, messages)
         }
-
-        fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-            $crate::mode::aead::open_alone(self, message)
-        }
     };
 }
 pub(super) use by_groups;
+
+fn is_short(message: &AeadMessage<'_>) -> bool {
+    message.buffers.len_bytes() <= SHORT_BYTES && message.aad.len() <= SHORT_BYTES
+}
+
+/// [`Aead::seal_message`] of a mode that has a way for short messages.
+pub(super) fn seal_single(mode: &impl Short, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+    if !is_short(message) {
+        return seal_groups(mode, slice::from_mut(message));
+    }
+    let _clear = ClearRegisters;
+    mode.admits(message)?;
+    message.tag = Tag::cut(&mode.run_short(Direction::Encrypt, message), mode.tag_bytes());
+    Ok(())
+}
+
+/// [`Aead::open_message`] of a mode that has a way for short messages.
+pub(super) fn open_single(mode: &impl Short, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+    if !is_short(message) || message.tag.len_bytes() != mode.tag_bytes() {
+        return open_alone(mode, message);
+    }
+    let _clear = ClearRegisters;
+    mode.admits(message)?;
+    let right = Tag::cut(&mode.run_short(Direction::Decrypt, message), mode.tag_bytes()) == message.tag;
+    if !right {
+        wipe(message.buffers.output_mut());
+    }
+    verdict(mode, message, right)
+}
 
 /// The number of messages in a group, and the threads within a group.
 fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {

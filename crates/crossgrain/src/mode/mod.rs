@@ -148,7 +148,7 @@ impl Options {
     }
 
     fn program_within(&self, job: Job, schedule: &Schedule, limits: Limits) -> Result<Program, Error> {
-        // Without a program, nothing else would wipe what the schedule left.
+        // On failure there is no program, whose set-up would wipe the stack.
         let plans = self.planned(job, &limits).inspect_err(|_| wipe_stack())?;
         Program::of(plans, schedule, limits.features, Threads::at_most(self.threads))
     }

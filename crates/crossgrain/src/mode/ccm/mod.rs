@@ -19,12 +19,12 @@ pub mod reference;
 use std::fmt;
 use std::slice;
 
-use super::aead::{Aead, Groups, open_alone, open_groups, open_those_with_tags, seal_groups, verdict};
+use super::aead::{Aead, Groups, SHORT_BYTES, Short, by_groups, open_those_with_tags};
 use super::cmac::absorb;
 use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, ClearRegisters, WipedBytes, wipe};
+use crate::arch::{Buffers, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::kernel::sum::sum;
@@ -220,35 +220,6 @@ impl Ccm {
         absorb(&self.chain, threads, sums, &padded);
     }
 
-    /// Encrypts or decrypts a short message. The result is its tag as a whole block.
-    ///
-    /// One run of CTR from counter block 0 on gives the mask of the tag and encrypts the message. The input
-    /// of the CBC-MAC is copied into one string, so that one chain authenticates all of it.
-    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
-        let (front, aad) = self.header(message);
-        let (first, len_bytes) = (Self::block(message.nonce, 0, 0), message.buffers.len_bytes());
-        let mut stream = WipedBytes([0; BLOCK_BYTES + SHORT_BYTES]);
-        stream[BLOCK_BYTES..][..len_bytes].copy_from_slice(message.buffers.input());
-        let mut string = WipedBytes([0; 2 * BLOCK_BYTES + 2 * SHORT_BYTES]);
-        let (header, data) = string.split_at_mut(front.len_bytes + aad.len().next_multiple_of(BLOCK_BYTES));
-        header[..front.len_bytes].copy_from_slice(front.bytes());
-        header[front.len_bytes..][..aad.len()].copy_from_slice(aad);
-        if direction == Direction::Encrypt {
-            data[..len_bytes].copy_from_slice(message.buffers.input());
-        }
-        let counter = Source::Counter(Counter::big_endian(u128::from_be_bytes(first)));
-        self.counter.run_by(Threads::ONE, counter, Buffers::in_place(&mut stream[..BLOCK_BYTES + len_bytes]));
-        let Some((mask, output)) = stream.split_first_chunk() else { unreachable!("it begins with a block") };
-        if direction == Direction::Decrypt {
-            data[..len_bytes].copy_from_slice(&output[..len_bytes]);
-        }
-        message.buffers.output_mut().copy_from_slice(&output[..len_bytes]);
-        let string_bytes = header.len() + len_bytes.next_multiple_of(BLOCK_BYTES);
-        let mut mac = WipedBytes([0; BLOCK_BYTES]);
-        absorb(&self.chain, Threads::ONE, slice::from_mut(&mut mac), &[&string[..string_bytes]]);
-        sum(*mac, *mask)
-    }
-
     /// Turns sums into tags: XORs the encrypted counter blocks with number 0.
     fn mask(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], masks: &mut [Block]) {
         for (mask, message) in masks.iter_mut().zip(messages) {
@@ -257,13 +228,6 @@ impl Ccm {
         self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.as_flattened_mut()));
         add(sums, masks);
     }
-}
-
-/// The longest message, and the longest associated data, in bytes, for `run_short`.
-const SHORT_BYTES: usize = 256;
-
-fn is_short(message: &AeadMessage<'_>) -> bool {
-    message.buffers.len_bytes() <= SHORT_BYTES && message.aad.len() <= SHORT_BYTES
 }
 
 /// The length of the whole blocks in `len_bytes`.
@@ -296,36 +260,7 @@ impl Aead for Ccm {
         self.counter.plans()
     }
 
-    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        if !is_short(message) {
-            return seal_groups(self, slice::from_mut(message));
-        }
-        let _clear = ClearRegisters;
-        self.admits(message)?;
-        message.tag = Tag::cut(&self.run_short(Direction::Encrypt, message), self.tag_bytes);
-        Ok(())
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        if !is_short(message) || message.tag.len_bytes() != self.tag_bytes {
-            return open_alone(self, message);
-        }
-        let _clear = ClearRegisters;
-        self.admits(message)?;
-        let right = Tag::cut(&self.run_short(Direction::Decrypt, message), self.tag_bytes) == message.tag;
-        if !right {
-            wipe(message.buffers.output_mut());
-        }
-        verdict(self, message, right)
-    }
-
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
+    by_groups!(short);
 }
 
 impl Groups for Ccm {
@@ -367,6 +302,35 @@ impl Groups for Ccm {
                 wipe(message.buffers.output_mut());
             }
         }
+    }
+}
+
+impl Short for Ccm {
+    /// One run of CTR from counter block 0 on gives the mask of the tag and encrypts the message. The input
+    /// of the CBC-MAC is copied into one string, so that one chain authenticates all of it.
+    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
+        let (front, aad) = self.header(message);
+        let (first, len_bytes) = (Self::block(message.nonce, 0, 0), message.buffers.len_bytes());
+        let mut stream = WipedBytes([0; BLOCK_BYTES + SHORT_BYTES]);
+        stream[BLOCK_BYTES..][..len_bytes].copy_from_slice(message.buffers.input());
+        let mut string = WipedBytes([0; 2 * BLOCK_BYTES + 2 * SHORT_BYTES]);
+        let (header, data) = string.split_at_mut(front.len_bytes + aad.len().next_multiple_of(BLOCK_BYTES));
+        header[..front.len_bytes].copy_from_slice(front.bytes());
+        header[front.len_bytes..][..aad.len()].copy_from_slice(aad);
+        if direction == Direction::Encrypt {
+            data[..len_bytes].copy_from_slice(message.buffers.input());
+        }
+        let counter = Source::Counter(Counter::big_endian(u128::from_be_bytes(first)));
+        self.counter.run_by(Threads::ONE, counter, Buffers::in_place(&mut stream[..BLOCK_BYTES + len_bytes]));
+        let Some((mask, output)) = stream.split_first_chunk() else { unreachable!("it begins with a block") };
+        if direction == Direction::Decrypt {
+            data[..len_bytes].copy_from_slice(&output[..len_bytes]);
+        }
+        message.buffers.output_mut().copy_from_slice(&output[..len_bytes]);
+        let string_bytes = header.len() + len_bytes.next_multiple_of(BLOCK_BYTES);
+        let mut mac = WipedBytes([0; BLOCK_BYTES]);
+        absorb(&self.chain, Threads::ONE, slice::from_mut(&mut mac), &[&string[..string_bytes]]);
+        sum(*mac, *mask)
     }
 }
 

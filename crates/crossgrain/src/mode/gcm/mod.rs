@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 
 use self::ghash::Ghash;
 use self::params::GcmWay;
-use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
+use super::aead::{Aead, Groups, by_groups, verdict};
 use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::{Buffers, ClearRegisters, wipe, wipe_stack};
@@ -380,13 +380,7 @@ impl Aead for Gcm {
         verdict(self, message, right)
     }
 
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
+    by_groups!(many);
 }
 
 /// Cuts the buffers into parts, each with its first counter. The first part starts `position_bytes` after the

@@ -26,13 +26,12 @@ mod offsets;
 pub mod reference;
 
 use std::fmt;
-use std::slice;
 use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
 use self::offsets::{GROUP_BLOCKS, Offsets};
-use super::aead::{Aead, Groups, open_alone, open_groups, open_those_with_tags, seal_groups, verdict};
+use super::aead::{Aead, Groups, SHORT_BYTES, Short, by_groups, open_those_with_tags};
 use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
@@ -238,66 +237,8 @@ impl Ocb {
         tags
     }
 
-    /// Encrypts or decrypts a short message. The result is its tag as a whole block.
-    ///
-    /// Independent blocks are encrypted together. The first run has the nonce block and the associated data.
-    /// The second has the message, the pad of its incomplete block and, when sealing, the tag. When opening,
-    /// the tag has a third run.
-    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
-        let AeadMessage { nonce, aad, buffers, .. } = message;
-        let mut blocks = WipedBlocks([[0; BLOCK_BYTES]; SHORT_RUN_BLOCKS]);
-        let (hash, first) = self.begin_short(nonce, aad, &mut blocks.0);
-        let whole = buffers.len_bytes() / BLOCK_BYTES;
-        let (input, rest) = buffers.input().as_chunks::<BLOCK_BYTES>();
-        let (has_rest, rest_bytes) = (usize::from(!rest.is_empty()), rest.len());
-        let mut checksum = [0; BLOCK_BYTES];
-        for (i, (block, input)) in blocks.0.iter_mut().zip(input).enumerate() {
-            *block = sum(*input, self.offsets.near(&first, i + 1));
-            checksum = sum(checksum, *input);
-        }
-        let mut offset = self.offsets.near(&first, whole);
-        let padded_rest = WipedBytes(padded_block(rest));
-        if has_rest > 0 {
-            offset = sum(offset, *self.offsets.rest());
-            blocks.0[whole] = offset;
-        }
-        let tag_at = whole + has_rest;
-        let last = sum(offset, *self.offsets.last());
-        if direction == Direction::Encrypt {
-            checksum = if has_rest > 0 { sum(checksum, *padded_rest) } else { checksum };
-            blocks.0[tag_at] = sum(checksum, last);
-            self.encipher(&mut blocks.0[..=tag_at]);
-        } else {
-            self.deciphers.run_by(
-                Threads::ONE,
-                Source::Bytes,
-                Buffers::in_place(blocks.0[..whole].as_flattened_mut()),
-            );
-            self.encipher(&mut blocks.0[whole..tag_at]);
-        }
-        let (output, rest) = buffers.output_mut().as_chunks_mut::<BLOCK_BYTES>();
-        checksum = [0; BLOCK_BYTES];
-        for (i, (block, output)) in blocks.0.iter().zip(output).enumerate() {
-            *output = sum(*block, self.offsets.near(&first, i + 1));
-            checksum = sum(checksum, *output);
-        }
-        let replaced_rest = WipedBytes(sum(*padded_rest, blocks.0[whole]));
-        rest.copy_from_slice(&replaced_rest[..rest_bytes]);
-        if direction == Direction::Decrypt {
-            checksum = if has_rest > 0 { sum(checksum, padded_block(rest)) } else { checksum };
-            blocks.0[tag_at] = sum(checksum, last);
-            self.encipher(&mut blocks.0[tag_at..=tag_at]);
-        }
-        sum(blocks.0[tag_at], hash)
-    }
-
     /// HASH of the associated data of a short message (RFC 7253 §4.1), and its initial offset.
-    fn begin_short(
-        &self,
-        nonce: &[u8],
-        aad: &[u8],
-        blocks: &mut [Block; SHORT_RUN_BLOCKS],
-    ) -> (Block, Block) {
+    fn begin_short(&self, nonce: &[u8], aad: &[u8], blocks: &mut [Block]) -> (Block, Block) {
         blocks[0] = self.nonce_block(nonce);
         let (whole, rest) = aad.as_chunks::<BLOCK_BYTES>();
         for (i, (block, aad)) in blocks[1..].iter_mut().zip(whole).enumerate() {
@@ -366,38 +307,7 @@ impl Aead for Ocb {
         self.enciphers.plans()
     }
 
-    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        if !is_short(message) {
-            return seal_groups(self, slice::from_mut(message));
-        }
-        let _clear = ClearRegisters;
-        self.admits(message)?;
-        let tag = self.run_short(Direction::Encrypt, message);
-        message.tag = Tag::cut(&tag, self.tag_bytes);
-        Ok(())
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        if !is_short(message) || message.tag.len_bytes() != self.tag_bytes {
-            return open_alone(self, message);
-        }
-        let _clear = ClearRegisters;
-        self.admits(message)?;
-        let tag = self.run_short(Direction::Decrypt, message);
-        let right = Tag::cut(&tag, self.tag_bytes) == message.tag;
-        if !right {
-            wipe(message.buffers.output_mut());
-        }
-        verdict(self, message, right)
-    }
-
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
+    by_groups!(short);
 }
 
 impl Groups for Ocb {
@@ -432,6 +342,50 @@ impl Groups for Ocb {
     }
 }
 
+impl Short for Ocb {
+    /// Independent blocks are encrypted together. The first run has the nonce block and the associated data.
+    /// The second has the message, the pad of its incomplete block and, when sealing, the tag. When opening,
+    /// the tag has a third run.
+    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
+        let AeadMessage { nonce, aad, buffers, .. } = message;
+        let mut blocks = WipedBytes([0; SHORT_RUN_BLOCKS * BLOCK_BYTES]);
+        let blocks = blocks.as_chunks_mut().0;
+        let (hash, first) = self.begin_short(nonce, aad, blocks);
+        let (input, rest) = buffers.input().as_chunks::<BLOCK_BYTES>();
+        let (whole, rest_bytes) = (input.len(), rest.len());
+        for (i, (block, input)) in blocks.iter_mut().zip(input).enumerate() {
+            *block = sum(*input, self.offsets.near(&first, i + 1));
+        }
+        let mut offset = self.offsets.near(&first, whole);
+        let padded_rest = WipedBytes(padded_block(rest));
+        if rest_bytes > 0 {
+            offset = sum(offset, *self.offsets.rest());
+            blocks[whole] = offset;
+        }
+        let (tag_at, offset_and_last) =
+            (whole + usize::from(rest_bytes > 0), sum(offset, *self.offsets.last()));
+        if direction == Direction::Encrypt {
+            blocks[tag_at] = sum(checksum(input, rest), offset_and_last);
+            self.encipher(&mut blocks[..=tag_at]);
+        } else {
+            let ciphertext = Buffers::in_place(blocks[..whole].as_flattened_mut());
+            self.deciphers.run_by(Threads::ONE, Source::Bytes, ciphertext);
+            self.encipher(&mut blocks[whole..tag_at]);
+        }
+        let (output, rest) = buffers.output_mut().as_chunks_mut::<BLOCK_BYTES>();
+        for (i, (block, output)) in blocks.iter().zip(&mut *output).enumerate() {
+            *output = sum(*block, self.offsets.near(&first, i + 1));
+        }
+        let replaced_rest = WipedBytes(sum(*padded_rest, blocks[whole]));
+        rest.copy_from_slice(&replaced_rest[..rest_bytes]);
+        if direction == Direction::Decrypt {
+            blocks[tag_at] = sum(checksum(output, rest), offset_and_last);
+            self.encipher(&mut blocks[tag_at..=tag_at]);
+        }
+        sum(blocks[tag_at], hash)
+    }
+}
+
 impl fmt::Debug for Ocb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ocb")
@@ -441,24 +395,14 @@ impl fmt::Debug for Ocb {
     }
 }
 
-/// The longest message, and the longest associated data, in blocks, for `run_short`.
-const SHORT_BLOCKS: usize = 16;
+/// Blocks of the longest run of a short message: those of the message or its associated data, and the pad of an
+/// incomplete block and the tag, or the nonce block.
+const SHORT_RUN_BLOCKS: usize = SHORT_BYTES / BLOCK_BYTES + 2;
 
-/// Blocks of its longest run: those of the message, the pad of an incomplete block and the tag.
-const SHORT_RUN_BLOCKS: usize = SHORT_BLOCKS + 2;
-
-fn is_short(message: &AeadMessage<'_>) -> bool {
-    let most_bytes = SHORT_BLOCKS * BLOCK_BYTES;
-    message.buffers.len_bytes() <= most_bytes && message.aad.len() <= most_bytes
-}
-
-/// Blocks that are wiped when dropped.
-struct WipedBlocks([Block; SHORT_RUN_BLOCKS]);
-
-impl Drop for WipedBlocks {
-    fn drop(&mut self) {
-        wipe(self.0.as_flattened_mut());
-    }
+/// The XOR of the plaintext's blocks, the incomplete one padded.
+fn checksum(whole: &[Block], rest: &[u8]) -> Block {
+    let rest = if rest.is_empty() { [0; BLOCK_BYTES] } else { padded_block(rest) };
+    whole.iter().fold(rest, |total, block| sum(total, *block))
 }
 
 /// Blocks to be encrypted together, each with the index of the sum that its result is added to. Wiped when
