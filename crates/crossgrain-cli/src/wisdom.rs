@@ -228,8 +228,7 @@ fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize)
     ];
     let jobs = jobs.map(|(direction, birth)| Job { cipher: scope.cipher, direction, birth });
     // The limits of plans under default options.
-    let (features, policy) = (scope.features, Policy::ConstantTime);
-    let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+    let limits = Limits::of(scope.features, Policy::ConstantTime);
     let confirmed = confirm(&jobs, &limits, &costs, BULK_BYTES, scope.takes_ms(), &clock_ns)?;
     Ok((confirmed, wild))
 }

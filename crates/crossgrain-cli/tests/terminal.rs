@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Session {
     keyboard: File,
     program: Child,
-    shown: String,
+    shown: Vec<u8>,
 }
 
 impl Session {
@@ -44,7 +44,7 @@ impl Session {
                 .stdout(stream()?)
                 .stderr(stream()?)
                 .spawn()?;
-            Ok(Self { keyboard, program, shown: String::new() })
+            Ok(Self { keyboard, program, shown: Vec::new() })
         });
         started.map_err(|error| println!("skipped: the program at a terminal ({error})")).ok()
     }
@@ -52,8 +52,8 @@ impl Session {
     /// Reads the shown text until it ends with this prompt.
     #[track_caller]
     fn wait_for(&mut self, prompt: &str) {
-        while !self.shown.ends_with(prompt) {
-            assert!(self.read_on(), "{prompt:?} does not come: {:?}", self.shown);
+        while !self.shown.ends_with(prompt.as_bytes()) {
+            assert!(self.read_on(), "{prompt:?} does not come: {:?}", self.text());
         }
     }
 
@@ -62,12 +62,17 @@ impl Session {
     fn read_on(&mut self) -> bool {
         let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
         let mut polled = [PollFd::new(&self.keyboard, PollFlags::IN)];
-        assert_eq!(poll(&mut polled, Some(&patience)).unwrap(), 1, "nothing more comes: {:?}", self.shown);
+        assert_eq!(poll(&mut polled, Some(&patience)).unwrap(), 1, "nothing more comes: {:?}", self.text());
         let mut some = [0; 256];
         // Reading fails once the other end of the terminal is closed.
         let count = self.keyboard.read(&mut some).unwrap_or(0);
-        self.shown.push_str(std::str::from_utf8(&some[..count]).unwrap());
+        self.shown.extend_from_slice(&some[..count]);
         count > 0
+    }
+
+    /// The text shown so far. A read may end within a character of a bar.
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
     }
 
     fn is_showing_keys(&self) -> bool {
@@ -90,7 +95,7 @@ impl Session {
     #[track_caller]
     fn end(mut self) -> (ExitStatus, String) {
         while self.read_on() {}
-        (self.program.wait().unwrap(), self.shown)
+        (self.program.wait().unwrap(), self.text())
     }
 }
 

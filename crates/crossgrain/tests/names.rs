@@ -45,7 +45,7 @@ fn features(cap: &str) -> Features {
 
 fn limits(features: Features, policy: Policy, forced: &[&str]) -> Limits {
     let forced = forced.iter().map(|name| find(name).unwrap()).collect();
-    Limits { features, policy, forced, secret_counter: false }
+    Limits { forced, ..Limits::of(features, policy) }
 }
 
 /// Variants that leak, each with one job.

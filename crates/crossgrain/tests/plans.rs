@@ -20,7 +20,7 @@ const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, bi
 
 fn limits(cap: &str) -> Limits {
     let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
-    Limits { features, policy: Policy::ConstantTime, forced: Vec::new(), secret_counter: false }
+    Limits::of(features, Policy::ConstantTime)
 }
 
 fn estimated(job: Job, cap: &str) -> Plans {

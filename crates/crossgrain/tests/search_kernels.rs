@@ -47,7 +47,7 @@ fn is_step(variant: &Variant) -> bool {
 
 fn limits(features: Features, forced: &[&str]) -> Limits {
     let forced = forced.iter().map(|name| find(name).unwrap()).collect();
-    Limits { features, policy: Policy::Any, forced, secret_counter: false }
+    Limits { forced, ..Limits::of(features, Policy::Any) }
 }
 
 /// A plan that contains the variant.

@@ -90,7 +90,7 @@ fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String,
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+            let limits = Limits::of(features, policy);
             let suffix = suffix(policy);
             cases.push((
                 format!("{CIPHER}-{mode}/{cap}{suffix}"),

@@ -207,8 +207,7 @@ fn confirmed(
     len_bytes: u64,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Costs, Error> {
-    let Scope { features, policy, .. } = scope;
-    let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+    let limits = Limits::of(scope.features, scope.policy);
     let found = confirm(&[job], &limits, costs, len_bytes, scope.takes_ms(), clock_ns)?;
     wisdom::tell_contradictions(&found.contradictions);
     Ok(found.costs.filled(job.cipher))

@@ -115,7 +115,7 @@ impl Facts {
     }
 
     fn limits(&self) -> Limits {
-        Limits { features: self.features, policy: self.policy, forced: Vec::new(), secret_counter: false }
+        Limits::of(self.features, self.policy)
     }
 
     /// The origin of the costs, and the policy, in words.

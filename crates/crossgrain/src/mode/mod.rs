@@ -107,7 +107,7 @@ impl Options {
         };
         let forced = self.variants.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
         let policy = self.policy;
-        Ok(Limits { features, policy, forced, secret_counter: false })
+        Ok(Limits { forced, ..Limits::of(features, policy) })
     }
 
     /// These options without named variants and plans. A mode uses them for computations other than the job

@@ -152,6 +152,15 @@ pub struct Limits {
     pub secret_counter: bool,
 }
 
+impl Limits {
+    /// A free choice of variants within these features and this policy, for counters that do not depend on the
+    /// key.
+    #[must_use]
+    pub const fn of(features: Features, policy: Policy) -> Self {
+        Self { features, policy, forced: Vec::new(), secret_counter: false }
+    }
+}
+
 /// One variant in a plan. For a part on a tile it includes the round.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

@@ -89,9 +89,5 @@ impl Plans {
 fn whole_flow(job: Job) -> Result<JobFlow, Error> {
     let features = table().iter().fold(Features::NONE, |all, variant| all | variant.needs);
     let costs: Costs = table().iter().map(|variant| (variant.name.clone(), Cost::FREE)).collect();
-    JobFlow::new(
-        job,
-        &Limits { features, policy: Policy::Any, forced: Vec::new(), secret_counter: false },
-        &costs,
-    )
+    JobFlow::new(job, &Limits::of(features, Policy::Any), &costs)
 }
