@@ -227,6 +227,7 @@ fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize)
         (Direction::Encrypt, keys(Use::Once)),
     ];
     let jobs = jobs.map(|(direction, birth)| Job { cipher: scope.cipher, direction, birth });
+    let jobs: Vec<_> = jobs.into_iter().chain(Job::of_modes(scope.cipher)).collect();
     // The limits of plans under default options.
     let limits = Limits::of(scope.features, Policy::ConstantTime);
     let confirmed = confirm(&jobs, &limits, &costs, BULK_BYTES, scope.takes_ms(), &clock_ns)?;

@@ -38,8 +38,12 @@ pub(crate) fn plan(
         let stages = plan.stages.iter().map(stage).collect();
         (plan.bundle_blocks(), plan.cost.fixed_ns, plan.cost.per_byte_ns, stages)
     });
-    let from = if job.birth == Birth::Counter { "a counter" } else { "bytes" };
-    Ok((format!("{} from {from}", job.direction.name()), shown.collect(), plans.to_json()))
+    let source = match job.birth {
+        Birth::Mode(fused) => format!("for {}", fused.name()),
+        birth if birth.counts() => "from a counter".to_owned(),
+        _ => "from bytes".to_owned(),
+    };
+    Ok((format!("{} {source}", job.direction.name()), shown.collect(), plans.to_json()))
 }
 
 /// The cheapest composition for a cost file, and others for comparison. Input and output are JSON.

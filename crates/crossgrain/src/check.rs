@@ -17,8 +17,8 @@ use crate::mode::gcm_siv::reference::gcm_siv;
 use crate::mode::ocb::reference::ocb;
 use crate::mode::siv::reference::siv;
 use crate::mode::xts::reference::xts;
-use crate::mode::{Ctr, Ecb, Mode, Options, Start};
-use crate::plan::{Birth, Job};
+use crate::mode::{Aead, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
+use crate::plan::{Birth, Fused, Job};
 use crate::run::search;
 use crate::variant::{Action, Policy, Variant, table};
 
@@ -39,9 +39,10 @@ pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
         (Direction::Decrypt, keys(Use::Once)),
     ];
     let jobs = kinds.map(|(direction, birth)| Job { cipher, direction, birth });
+    let jobs = jobs.into_iter().chain(Job::of_modes(cipher));
     // Counters can be created in most representations. A forced load therefore means a job on bytes.
-    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || job.birth == Birth::Bytes;
-    jobs.into_iter().filter(|job| job.takes(variant) && means(job)).collect()
+    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || !job.birth.counts();
+    jobs.filter(|job| job.takes(variant) && means(job)).collect()
 }
 
 /// Options that force a variant into a job, on one thread.
@@ -88,9 +89,42 @@ pub fn job_agrees(
     match birth {
         Birth::Bytes => Ecb::with_options(&key, direction, options)?.apply(&mut got)?,
         Birth::Counter => Ctr::with_options(&key, &INITIAL, options)?.apply(&mut got),
+        Birth::Mode(fused) => return mode_agrees(fused, &key, direction, options, painted),
         Birth::Keys { usage, .. } => return finds(Job { cipher, direction, birth }, usage, options),
     }
     Ok(got == *answer(&key, direction, birth, painted))
+}
+
+/// Whether a mode gives the reference's bytes.
+fn mode_agrees(
+    fused: Fused,
+    key: &Key,
+    direction: Direction,
+    options: &Options,
+    plain: Vec<u8>,
+) -> Result<bool, Error> {
+    let sealed = answer(key, Direction::Encrypt, Birth::Mode(fused), plain.clone());
+    let (mut got, nonce) = (plain.clone(), &INITIAL[..12]);
+    let aead: Box<dyn Aead> = match fused {
+        Fused::Gcm => Box::new(Gcm::with_options(key, BLOCK_BYTES, options)?),
+        Fused::Ocb => Box::new(Ocb::with_options(key, BLOCK_BYTES, options)?),
+        Fused::Chains => {
+            let cbc = Cbc::with_options(key, Direction::Encrypt, options)?;
+            let mut messages: Vec<_> =
+                got.chunks_mut(CHAIN_BYTES).map(|data| Message::new(INITIAL, data)).collect();
+            cbc.apply_many(&mut messages)?;
+            drop(messages);
+            return Ok(got == *sealed);
+        }
+    };
+    if direction == Direction::Decrypt {
+        let (data, tag) = sealed.split_at(plain.len());
+        let mut got = data.to_vec();
+        return Ok(aead.open(nonce, &[], tag, &mut got[..]).is_ok() && got == plain);
+    }
+    let tag = aead.seal(nonce, &[], &mut got[..])?;
+    got.extend_from_slice(&tag);
+    Ok(got == *sealed)
 }
 
 /// Runs a mode on a message in place with the reference implementation. Returns the tag as 16 bytes, of which
@@ -190,6 +224,8 @@ pub fn disagrees(variant: &str) -> Error {
 
 /// More than two of the widest bundles, and enough blocks for the last counter byte to wrap.
 const BLOCKS: usize = 1100;
+/// Bytes in a chain, of which the data then has more than any kernel runs together.
+const CHAIN_BYTES: usize = 8 * BLOCK_BYTES;
 const INITIAL: Block = *b"counter block \xff\x03";
 
 /// The key and data that every variant must encrypt.
@@ -215,6 +251,17 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
     match birth {
         Birth::Bytes => ecb(&*cipher, direction, &mut data),
         Birth::Counter => ctr(&*cipher, INITIAL, &mut data),
+        Birth::Mode(Fused::Gcm) => {
+            let tag = gcm(&*cipher, direction, &INITIAL[..12], &[], &mut data);
+            data.extend_from_slice(&tag);
+        }
+        Birth::Mode(Fused::Ocb) => {
+            let tag = ocb(&*cipher, direction, BLOCK_BYTES, &INITIAL[..12], &[], &mut data);
+            data.extend_from_slice(&tag);
+        }
+        Birth::Mode(Fused::Chains) => {
+            data.chunks_mut(CHAIN_BYTES).for_each(|chain| cbc(&*cipher, direction, INITIAL, chain));
+        }
         // A search changes no data.
         Birth::Keys { .. } => {}
     }

@@ -131,10 +131,10 @@ pub mod internal {
             pub use crate::mode::ctr::counter;
         }
         pub mod gcm {
-            pub use crate::mode::gcm::{ghash, params};
+            pub use crate::mode::gcm::{ghash, kernel};
         }
         pub mod ocb {
-            pub use crate::mode::ocb::mask;
+            pub use crate::mode::ocb::{kernel, mask};
         }
         pub mod xts {
             pub use crate::mode::xts::tweak;

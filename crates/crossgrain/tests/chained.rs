@@ -4,13 +4,15 @@
 
 mod common;
 
-use common::{CAPS, capped, cases, key, painted};
+use common::{CAPS, capped, cases, counted, forced, here, key, painted};
 use crossgrain::Policy;
 use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
+use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
     OfbMode, Options, SECTOR_BYTES_MAX, Tag, Xts, XtsKey,
 };
+use crossgrain::plan::Fused;
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -454,6 +456,35 @@ fn many_long_messages_begin_at_any_place() {
             assert!(cmac.tag_many(&messages) == tags, "{cap}: {len} bytes from {at} on, {gap} between");
         }
     }
+}
+
+/// Every kernel for chains, and the pass that replaces it, with more and with fewer messages than it has lanes.
+#[test]
+fn every_kernel_of_chains_gives_the_same() {
+    let is_of_chains = |variant: &&Variant| {
+        matches!(variant.action, Action::Fused(Fused::Chains, ..) | Action::Pass(Fused::Chains))
+    };
+    let mut count = 0;
+    for variant in table().iter().filter(is_of_chains).filter_map(here) {
+        for cipher in Cipher::ALL.into_iter().filter(|cipher| variant.serves(cipher.family())) {
+            let (key, options) = (key(cipher, 13), forced(variant, Direction::Encrypt));
+            let by_reference = reference::cipher(&key);
+            for (messages, (name, whole, by, engine)) in
+                [1, 5, 40].into_iter().flat_map(|messages| CHAINED.map(|mode| (messages, mode)))
+            {
+                let plain: Vec<_> =
+                    (0..messages).map(|i| painted(cut(i * 977 % 1500, whole), i as u64)).collect();
+                let (mut want, mut got) = (plain.clone(), plain.clone());
+                want.iter_mut().for_each(|data| by(&*by_reference, Direction::Encrypt, IV, data));
+                let mut places: Vec<_> = got.iter_mut().map(|data| Message::new(IV, data)).collect();
+                engine(&key, Direction::Encrypt, &options, &mut places).unwrap();
+                drop(places);
+                assert!(got == want, "{} {cipher} {name}, {messages} messages", variant.name);
+                count += 1;
+            }
+        }
+    }
+    counted(count, "groups of chains by a kernel");
 }
 
 #[test]

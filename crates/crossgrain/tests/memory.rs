@@ -29,7 +29,7 @@ use crossgrain::internal::variant::table;
 use crossgrain::mode::{
     Aead, Cmac, Initial, Lengths, Mode, Options, OwnKeys, Record, Start, Unauthenticated,
 };
-use crossgrain::plan::Birth;
+use crossgrain::plan::{Birth, Fused};
 use crossgrain::stream::Stream;
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
@@ -124,7 +124,13 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
             let jobs = [Cipher::Aes128, Cipher::Serpent256].into_iter().flat_map(of);
             let jobs = jobs.filter(|(_, job)| !job.birth.is_search());
             jobs.map(|(cipher, job)| {
-                let mode = if job.birth == Birth::Counter { Mode::Ctr } else { Mode::Ecb };
+                let mode = match job.birth {
+                    Birth::Counter => Mode::Ctr,
+                    Birth::Mode(Fused::Gcm) => Mode::Gcm,
+                    Birth::Mode(Fused::Ocb) => Mode::Ocb,
+                    Birth::Mode(Fused::Chains) => Mode::Cbc,
+                    Birth::Bytes | Birth::Keys { .. } => Mode::Ecb,
+                };
                 Case::Form(Work::Mode(mode, job.direction), cipher, variant.name.clone())
             })
         })

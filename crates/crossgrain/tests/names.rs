@@ -11,6 +11,7 @@ use common::{CAPS, capped, ciphers, key, painted, skip};
 use crossgrain::internal::arch::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::check::jobs;
+use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::cipher::aes::key::RoundKeys;
 use crossgrain::internal::cipher::aes::steps as aes;
 use crossgrain::internal::cipher::aes::{bitsliced, instructions, table as tables, walk};
@@ -30,7 +31,8 @@ fn all_jobs() -> Vec<Job> {
         kinds.extend([Encrypt, Decrypt].map(|direction| (direction, Birth::Keys { usage, known_bits })));
     }
     let of = |&(direction, birth): &_| move |cipher| Job { cipher, direction, birth };
-    kinds.iter().flat_map(|kind| Cipher::ALL.map(of(kind))).collect()
+    let on_blocks = kinds.iter().flat_map(|kind| Cipher::ALL.map(of(kind)));
+    on_blocks.chain(Cipher::ALL.into_iter().flat_map(Job::of_modes)).collect()
 }
 
 /// The jobs of any cipher that a variant can take part in.
@@ -92,6 +94,12 @@ fn names_say_what_the_record_says() {
             Action::CountEncrypted(_) | Action::WholeCounter(_) => (stem.contains("-ctr"), 3),
             Action::Tile(part, direction, _) => (stem == part.name(direction), 3),
             Action::Whole(direction, _) => (stem == Part::whole(variant.family.unwrap()).name(direction), 3),
+            Action::Fused(fused, direction, _) => {
+                let cipher = Entry::of(variant.family.unwrap()).names.family;
+                let back = if direction == Direction::Decrypt { "-decrypt" } else { "" };
+                (stem == format!("{cipher}-{}{back}", fused.name()), 3)
+            }
+            Action::Pass(fused) => (stem == fused.pass(), 3),
             Action::Search(direction, usage, _) => {
                 let list = if usage == Use::Once { "-list" } else { "" };
                 (stem.ends_with(&format!("-search{list}{}", back(direction))), 3)
@@ -191,6 +199,9 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
             Action::Tile(part, direction, bind) => bind(features, part, direction, keys, 1).is_some(),
             Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
             Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
+            Action::Fused(_, direction, bind) => bind(features, direction, keys).is_some(),
+            // A mode binds its pass.
+            Action::Pass(_) => continue,
             Action::Search(.., bind) => {
                 let all = ciphers(family).into_iter();
                 let bound: Vec<_> = all.map(|cipher| bind(features, cipher, &known).is_some()).collect();
@@ -208,24 +219,36 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
 fn check_plan(plan: &Plan, job: Job) {
     let every_step = steps(job.cipher, job.direction);
     let (mut shape, mut taken) = (None, Vec::new());
-    for Stage { variant, round } in &plan.stages {
+    let stages = match (job.birth, &plan.stages[..]) {
+        (Birth::Mode(fused), [one]) => {
+            let fits = matches!(one.variant.action, Action::Fused(own, way, _) if own == fused && way == job.direction);
+            return assert!(fits, "{job:?}: {plan}");
+        }
+        (Birth::Mode(fused), [stages @ .., pass]) => {
+            assert!(matches!(pass.variant.action, Action::Pass(own) if own == fused), "{job:?}: {plan}");
+            stages
+        }
+        (_, stages) => stages,
+    };
+    for Stage { variant, round } in stages {
         let repr = variant.repr;
         match variant.action {
             Action::Whole(direction, _) => {
-                assert!(job.birth == Birth::Bytes && direction == job.direction, "{job:?}: {plan}");
-                return assert_eq!(plan.stages.len(), 1);
+                assert!(!job.birth.counts() && direction == job.direction, "{job:?}: {plan}");
+                return assert_eq!(stages.len(), 1);
             }
             Action::WholeCounter(_) => {
-                assert_eq!(job.birth, Birth::Counter, "{plan}");
-                return assert_eq!(plan.stages.len(), 1);
+                assert!(job.birth.counts(), "{plan}");
+                return assert_eq!(stages.len(), 1);
             }
+            Action::Fused(..) | Action::Pass(_) => panic!("{plan}"),
             Action::Search(..) | Action::SearchStep(..) => return check_search(plan, job),
             Action::Load(_) if shape.is_none() => {
-                assert_eq!(job.birth, Birth::Bytes, "{plan}");
+                assert!(!job.birth.counts(), "{plan}");
                 shape = Some(repr);
             }
             Action::Count(_) | Action::CountEncrypted(_) => {
-                assert!(job.birth == Birth::Counter && shape.is_none(), "{job:?}: {plan}");
+                assert!(job.birth.counts() && shape.is_none(), "{job:?}: {plan}");
                 if matches!(variant.action, Action::CountEncrypted(_)) {
                     taken.extend(&every_step);
                 }
@@ -251,7 +274,7 @@ fn check_plan(plan: &Plan, job: Job) {
             }
         }
     }
-    let last = plan.stages.last().map(|stage| stage.variant.action);
+    let last = stages.last().map(|stage| stage.variant.action);
     assert!(matches!(last, Some(Action::Store(_))), "{job:?}: {plan}");
     assert_eq!(taken, every_step, "{job:?}: {plan}");
 }

@@ -100,8 +100,8 @@ fn files_that_are_doubtful_are_refused_in_one_line() {
     let bad = [
         (text.as_str(), "", "corrupt"),
         (text.as_str(), "[]", "corrupt"),
-        ("\"format\": 1", "\"format\": 2", "newer version"),
-        ("\"format\": 1", "\"format\": -1", "corrupt"),
+        ("\"format\": 2", "\"format\": 3", "newer version"),
+        ("\"format\": 2", "\"format\": -1", "corrupt"),
         ("\"aes-128\"", "\"aes-512\"", "no cipher"),
         ("\"aes-128\"", "\"aes-256\"", "corrupt"),
         ("\"encrypt\"", "\"encript\"", "no direction"),

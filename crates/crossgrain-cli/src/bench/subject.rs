@@ -254,8 +254,8 @@ fn candidate(
             let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
             Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
         }
-        // Searches have separate candidates.
-        Birth::Bytes | Birth::Keys { .. } => {
+        // Modes and searches have separate candidates.
+        Birth::Bytes | Birth::Mode(_) | Birth::Keys { .. } => {
             let ecb = Ecb::with_options(&key, direction, &options)?;
             Box::new(Timed(move || {
                 // The length is a multiple of the block, so this cannot fail.

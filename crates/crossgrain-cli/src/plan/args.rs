@@ -1,5 +1,6 @@
 //! The arguments of `plan`, and the case made from them.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -7,6 +8,7 @@ use crossgrain::Policy;
 use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::text::quoted;
 use crossgrain::internal::tune::{Effort, Scope, confirm, measure_costs};
+use crossgrain::mode::Mode;
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;
 use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans, Use};
@@ -26,12 +28,17 @@ const SEARCH_BYTES: u64 = 1 << 18;
 /// Show the cheapest way to compute a job, and the costs of the alternatives
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Cipher and job in one word, such as aes-256-gcm. The rest of an id that `bench` prints is ignored
+    #[arg(value_name = "ID", value_parser = CipherAndJob::parse, conflicts_with_all = ["cipher", "job", "costs", "plan"])]
+    id: Option<CipherAndJob>,
+
     /// The block cipher, with its key size in bits
-    #[arg(long, value_parser = ciphers(), required_unless_present_any = ["costs", "plan"])]
+    #[arg(long, value_parser = ciphers(), required_unless_present_any = ["id", "costs", "plan"])]
     cipher: Option<Cipher>,
 
-    /// The job to compute
-    #[arg(long, required_unless_present_any = ["costs", "plan"])]
+    /// The job to compute: a mode, with `-decrypt` where decrypting differs; `chains` for CMAC; or the search
+    /// for a key
+    #[arg(long, value_name = "JOB", value_parser = JobName::parse, required_unless_present_any = ["id", "costs", "plan"])]
     job: Option<JobName>,
 
     /// The size to plan for [default: 1M, for a search 256K]; in a search each key counts as a block of 16
@@ -95,19 +102,45 @@ pub(crate) struct Args {
     pub(super) force: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// The name of a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum JobName {
-    /// Counter mode, from a counter to bytes
-    Ctr,
-    /// Electronic codebook, encrypting
-    Ecb,
-    /// Electronic codebook, decrypting
-    EcbDecrypt,
-    /// Key search, encrypting a known plaintext
-    Search,
-    /// Key search, decrypting a known ciphertext
-    SearchDecrypt,
+    /// A mode that plans one job.
+    Mode(Mode, Direction),
+    /// Chains of blocks, as in CMAC.
+    Chains,
+    /// A key search. Encryption starts from a known plaintext, decryption from a known ciphertext.
+    Search(Direction),
 }
+
+/// A cipher and a job in one word.
+#[derive(Clone, Copy, Debug)]
+struct CipherAndJob(Cipher, JobName);
+
+impl CipherAndJob {
+    /// Reads `aes-256-gcm`, or an id of the benchmark that contains a cipher and a job: `modes/aes-256/gcm-many`,
+    /// `lengths/aes-128-ctr/best/16`.
+    fn parse(id: &str) -> Result<Self, String> {
+        let mut words = id.split('/');
+        let begins = |word: &&str| Cipher::ALL.into_iter().rfind(|cipher| word.starts_with(cipher.name()));
+        let Some((word, cipher)) = words.find_map(|word| Some((word, begins(&word)?))) else {
+            return Err("it names no cipher: give aes-256-gcm, say".to_owned());
+        };
+        let job = match word[cipher.name().len()..].strip_prefix('-') {
+            Some(job) => job,
+            None => words.next().unwrap_or_default(),
+        };
+        // The benchmark appends the number or the length of messages.
+        let known = JobName::parse(job).or_else(|told| {
+            let shorter = job.rsplit_once('-').and_then(|(job, _)| JobName::parse(job).ok());
+            shorter.ok_or(told)
+        });
+        known.map(|job| Self(cipher, job))
+    }
+}
+
+/// The suffix of a job that decrypts.
+const DECRYPT: &str = "-decrypt";
 
 /// Where the keys of a search come from.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -121,43 +154,43 @@ pub(super) enum Keys {
 impl Args {
     /// The requested case, planned.
     pub(super) fn case(&self) -> Result<Case, Error> {
-        match (&self.costs, &self.plan, self.cipher, self.job) {
+        let id = self.id.map(|CipherAndJob(cipher, job)| (Some(cipher), Some(job)));
+        let (cipher, job) = id.unwrap_or((self.cipher, self.job));
+        match (&self.costs, &self.plan, cipher, job) {
             (Some(path), ..) => from_file(path),
             (_, Some(path), ..) => {
                 let plans = typed::plans(path)?;
-                let mut case = self.planned(plans.job(), Some(&plans))?;
+                let mut case = self.planned(plans.job(), JobName::of(plans.job()), Some(&plans))?;
                 case.first = format!("path of {}", shown(path));
                 Ok(case)
             }
-            (.., Some(cipher), Some(job)) => self.planned(self.job(cipher, job)?, None),
+            (.., Some(cipher), Some(job)) => self.planned(self.job(cipher, job)?, job, None),
             _ => Err(Error::usage("there is nothing to plan: give --cipher and --job, --plan, or --costs")),
         }
     }
 
     /// The job that the arguments name.
     fn job(&self, cipher: Cipher, name: JobName) -> Result<Job, Error> {
-        let (direction, data) = match name {
-            JobName::Ctr => (Direction::Encrypt, Some(Birth::Counter)),
-            JobName::Ecb => (Direction::Encrypt, Some(Birth::Bytes)),
-            JobName::EcbDecrypt => (Direction::Decrypt, Some(Birth::Bytes)),
-            JobName::Search => (Direction::Encrypt, None),
-            JobName::SearchDecrypt => (Direction::Decrypt, None),
-        };
         let is_default = (self.keys, self.known_bits) == (Keys::Mask, Birth::WHOLE_BLOCK);
-        if data.is_some() && !is_default {
-            return Err(Error::usage("--keys and --known-bits are of a search: leave them out"));
+        match name {
+            JobName::Search(direction) => {
+                let usage = if self.keys == Keys::Mask { Use::Often } else { Use::Once };
+                Ok(Job { cipher, direction, birth: Birth::Keys { usage, known_bits: self.known_bits } })
+            }
+            _ if !is_default => Err(Error::usage("--keys and --known-bits are of a search: leave them out")),
+            JobName::Chains => Ok(Job::of_chains(cipher)),
+            JobName::Mode(mode, direction) => {
+                mode.admits(cipher)?;
+                Ok(mode.job(cipher, direction))
+            }
         }
-        let usage = if self.keys == Keys::Mask { Use::Often } else { Use::Once };
-        let birth = data.unwrap_or(Birth::Keys { usage, known_bits: self.known_bits });
-        Ok(Job { cipher, direction, birth })
     }
 
-    fn planned(&self, job: Job, plans: Option<&Plans>) -> Result<Case, Error> {
+    fn planned(&self, job: Job, name: JobName, plans: Option<&Plans>) -> Result<Case, Error> {
         let usual = if job.birth.is_search() { SEARCH_BYTES } else { BULK_BYTES };
         let len_bytes = self.bytes.unwrap_or(usual);
-        if job.birth != Birth::Counter && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            let mode = JobName::of(job).name();
-            let told = format!("{mode} takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
+        if !job.birth.counts() && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+            let told = format!("{name} takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
         }
         let Self { policy, effort, budget_ms, .. } = *self;
@@ -175,7 +208,7 @@ impl Args {
                 (Basis::Effort(effort), costs)
             }
         };
-        let mode = JobName::of(job).name();
+        let mode = name.to_string();
         let facts = Facts { job, mode, basis, policy, features, len_bytes };
         let mut case = Case::of_job(facts, &costs, self.places(job, len_bytes)?)?;
         if let Some(plans) = plans {
@@ -218,7 +251,7 @@ impl Args {
     fn places(&self, job: Job, len_bytes: u64) -> Result<Vec<Place>, Error> {
         let is_cpu = self.device == Asked::Cpu;
         let Some(task) = task(job) else {
-            let refused = || Error::usage("a search is planned for the CPU: leave --device out");
+            let refused = || Error::usage("devices run ctr and ecb: leave --device out");
             return if is_cpu { Ok(Vec::new()) } else { Err(refused()) };
         };
         let kernels = Kernel::within(job.cipher.family(), task, self.policy == Policy::Any);
@@ -243,30 +276,65 @@ impl Args {
     }
 }
 
-/// The task of a device that computes this job. Devices have none for a search.
+/// The task of a device that computes this job. Devices have none for a search, and none for whole modes.
 const fn task(job: Job) -> Option<Task> {
     match (job.birth, job.direction) {
         (Birth::Counter, _) => Some(Task::Count),
         (Birth::Bytes, Direction::Encrypt) => Some(Task::Encrypt),
         (Birth::Bytes, Direction::Decrypt) => Some(Task::Decrypt),
-        (Birth::Keys { .. }, _) => None,
+        (Birth::Mode(_) | Birth::Keys { .. }, _) => None,
     }
 }
 
 impl JobName {
-    /// The name on the command line.
-    pub(super) fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    /// All names, in the order of lists.
+    fn all() -> impl Iterator<Item = Self> {
+        let modes = Mode::ALL.into_iter().flat_map(|mode| {
+            let [encrypt, decrypt] = Direction::ALL.map(|direction| mode.jobs(Cipher::Aes128, direction));
+            let named = |direction| Self::Mode(mode, direction);
+            let differs = (encrypt != decrypt).then(|| named(Direction::Decrypt));
+            let one_job = (encrypt.len() == 1).then(|| named(Direction::Encrypt));
+            one_job.into_iter().chain(differs)
+        });
+        modes.chain([Self::Chains]).chain(Direction::ALL.map(Self::Search))
     }
 
-    pub(super) const fn of(job: Job) -> Self {
-        match (job.birth, job.direction) {
-            (Birth::Counter, _) => Self::Ctr,
-            (Birth::Bytes, Direction::Encrypt) => Self::Ecb,
-            (Birth::Bytes, Direction::Decrypt) => Self::EcbDecrypt,
-            (Birth::Keys { .. }, Direction::Encrypt) => Self::Search,
-            (Birth::Keys { .. }, Direction::Decrypt) => Self::SearchDecrypt,
+    fn parse(name: &str) -> Result<Self, String> {
+        if let Some(found) = Self::all().find(|job| job.to_string() == name) {
+            return Ok(found);
         }
+        if let Some(jobs) = name.parse().ok().map(|mode: Mode| mode.jobs(Cipher::Aes128, Direction::Encrypt))
+            && jobs.len() > 1
+        {
+            let jobs: Vec<_> = jobs.into_iter().map(|job| Self::of(job).to_string()).collect();
+            return Err(format!("it has the jobs {}: plan each of them", jobs.join(" and ")));
+        }
+        let names: Vec<_> = Self::all().map(|job| job.to_string()).collect();
+        Err(format!("give one of {}", names.join(", ")))
+    }
+
+    /// A name of a job. Modes share jobs: the first mode in the list that has the job names it.
+    pub(super) fn of(job: Job) -> Self {
+        let is_its = |name: &Self| match *name {
+            Self::Mode(mode, direction) => mode.job(job.cipher, direction) == job,
+            Self::Chains => job == Job::of_chains(job.cipher),
+            Self::Search(direction) => job.birth.is_search() && direction == job.direction,
+        };
+        let chains = Some(Self::Chains).filter(is_its);
+        chains.or_else(|| Self::all().find(is_its)).unwrap_or(Self::Chains)
+    }
+}
+
+/// The name on the command line.
+impl fmt::Display for JobName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, direction) = match *self {
+            Self::Mode(mode, direction) => (mode.name(), direction),
+            Self::Chains => ("chains", Direction::Encrypt),
+            Self::Search(direction) => ("search", direction),
+        };
+        f.write_str(name)?;
+        if direction == Direction::Decrypt { f.write_str(DECRYPT) } else { Ok(()) }
     }
 }
 
@@ -278,7 +346,7 @@ fn some_bytes(text: &str) -> Result<u64, String> {
 /// A case from a file of costs. A file that cannot be parsed is a usage error.
 fn from_file(path: &Path) -> Result<Case, Error> {
     let bytes = read_small(path)?;
-    let refused = |reason: &dyn std::fmt::Display| Error::usage(format!("{}: {reason}", shown(path)));
+    let refused = |reason: &dyn fmt::Display| Error::usage(format!("{}: {reason}", shown(path)));
     let text = String::from_utf8(bytes).map_err(|_| refused(&"the cost file is no text"))?;
     let file: CostFile = text.parse().map_err(|error| refused(&error))?;
     let flow = file.flow().map_err(|error| refused(&error))?;

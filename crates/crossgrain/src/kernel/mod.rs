@@ -3,8 +3,8 @@
 //! A part is a step of a cipher, a run of steps, or the whole cipher. Two kinds of kernel compute parts:
 //!
 //! * A [`TilePart`] works in place on a tile in one representation. A plan chains several of them.
-//! * A [`WholePart`] reads its source and writes its sink directly, without a tile. It also has the fused
-//!   kernels of single modes (GCM, OCB, chains).
+//! * A [`WholePart`] reads its source and writes its sink directly, without a tile. A kernel that also computes
+//!   more of a mode implements the trait of that mode (see [`fused`]).
 //!
 //! A [`Source`] describes how a mode forms the cipher's input and combines the result with the data. A
 //! [`Count`] writes counter blocks into a tile.
@@ -17,6 +17,7 @@
 //! * `search` has the traits of kernels that try keys
 //! * `sum` XORs blocks
 
+pub mod fused;
 pub(crate) mod lanes;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
@@ -29,12 +30,8 @@ use std::fmt;
 use crate::arch::{Buffers, Features, Tile, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
-use crate::message::AeadMessage;
-use crate::mode::chained::chain::{Rule, Strand, by_blocks};
 use crate::mode::ctr::counter::Counter;
-use crate::mode::gcm::ghash::Ghash;
-use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::mode::ocb::mask::{LongMasks, Masks};
+use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::Tweaks;
 
 /// The entry of a cipher family for the planner.
@@ -261,44 +258,9 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Computes whole blocks under OCB's masks and returns the sum of the plaintext blocks. A kernel without
-    /// this fused form does nothing and returns `None`. A kernel with it is never run on [`Source::Masked`].
-    fn run_summed(&self, _masks: LongMasks<'_>, _buffers: Buffers<'_>) -> Option<Block> {
-        None
-    }
-
-    /// Prepares the kernel for [`WholePart::gcm`], and returns GHASH under the key `h` with powers for the
-    /// kernel's registers. Returns `None` if there is no such kernel, or no GHASH on registers of its width.
-    fn prepare_gcm(&mut self, _h: &Block) -> Option<Ghash> {
-        None
-    }
-
-    /// Seals or opens one GCM message under this nonce. Returns whether the tag is correct. The message must
-    /// not exceed GCM's length limits. If the tag is wrong, part of the output may hold plaintext.
-    fn gcm(&self, _way: &GcmWay<'_>, _nonce: &GcmNonce, _message: &mut AeadMessage<'_>) -> bool {
-        unreachable!("there is said to be no kernel")
-    }
-
-    /// Seals or opens several short GCM messages side by side. It takes messages from the front while they
-    /// are short and have 12-byte nonces, and returns their number. When opening, it sets their entries of
-    /// `right` to whether the tag is correct.
-    fn gcm_short(&self, _way: &GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
-        0
-    }
-
     /// Whether AES instructions set up its key. Only a small part of the stack then holds parts of the key:
     /// see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
     fn is_shallow(&self) -> bool {
         false
-    }
-
-    /// The number of chains that run best side by side.
-    fn lanes(&self) -> usize {
-        1
-    }
-
-    /// Advances every chain by `blocks` blocks.
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        by_blocks(rule, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
     }
 }

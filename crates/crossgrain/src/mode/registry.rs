@@ -10,7 +10,7 @@ use std::str::FromStr;
 use super::unauthenticated::{Apply, Unauthenticated};
 use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, siv, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::plan::{Birth, Job};
+use crate::plan::{Birth, Fused, Job};
 
 /// Declares [`Mode`] from its names and entries.
 macro_rules! modes {
@@ -89,6 +89,9 @@ pub struct Entry {
     pub keys: usize,
     /// The directions of the cipher that the mode uses.
     pub cipher_use: CipherUse,
+    /// The computation that kernels may do together with the cipher. For an authenticated mode with
+    /// [`Fused::Chains`], the chain gives the tag.
+    pub(super) fused: Option<Fused>,
     /// The directions in which the blocks of a message are independent. For an authenticated mode this
     /// concerns the message and not its tag. `tests/modes.rs` of `crossgrain-deps` checks it against the data
     /// dependences.
@@ -297,11 +300,25 @@ impl Mode {
 
     /// The job that the mode plans for its data.
     pub const fn job(self, cipher: Cipher, direction: Direction) -> Job {
-        let birth = match self.entry().cipher_use {
-            CipherUse::Counters => Birth::Counter,
-            CipherUse::Encrypts | CipherUse::BothWays => Birth::Bytes,
+        let birth = match (self.entry().fused, self.entry().cipher_use) {
+            (Some(fused @ (Fused::Gcm | Fused::Ocb)), _) => Birth::Mode(fused),
+            (Some(Fused::Chains), _) if !self.is_authenticated() && !self.is_parallel(direction) => {
+                Birth::Mode(Fused::Chains)
+            }
+            (_, CipherUse::Counters) => Birth::Counter,
+            (_, CipherUse::Encrypts | CipherUse::BothWays) => Birth::Bytes,
         };
         Job { cipher, direction: self.cipher_direction(direction), birth }
+    }
+
+    /// All jobs that the mode plans: that of its data first. A mode whose tag comes from a chain has a second
+    /// one.
+    pub fn jobs(self, cipher: Cipher, direction: Direction) -> Vec<Job> {
+        let mut jobs = vec![self.job(cipher, direction)];
+        if self.is_authenticated() && self.entry().fused == Some(Fused::Chains) {
+            jobs.push(Job::of_chains(cipher));
+        }
+        jobs
     }
 
     /// The names of the modes for which `fits` holds, separated by commas.

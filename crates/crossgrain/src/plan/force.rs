@@ -19,19 +19,46 @@ use crate::variant::{Action, Variant, table};
 pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     let named = &limits.forced;
     named.iter().try_for_each(|variant| admit(variant, limits))?;
-    if let [whole] = named[..]
-        && matches!(whole.action, Action::Whole(..) | Action::WholeCounter(_) | Action::Search(..))
-        && job.takes(whole)
-    {
-        return Ok(Plan::of(&[whole]));
-    }
-    let forcing = Forcing { job, limits, repr: named[0].repr, named };
-    let stages = if job.birth.is_search() { forcing.search()? } else { forcing.stages()? };
+    let stages = match named[..] {
+        [kernel] if matches!(kernel.action, Action::Fused(..) | Action::Search(..)) && job.takes(kernel) => {
+            vec![Stage { variant: kernel, round: 0 }]
+        }
+        _ if job.birth.is_search() => Forcing::new(job, limits, named).search()?,
+        _ => with_pass(job, limits)?,
+    };
     let unused = |variant: &&&Variant| !stages.iter().any(|stage| std::ptr::eq(stage.variant, **variant));
-    match forcing.named.iter().find(unused) {
+    match named.iter().find(unused) {
         Some(variant) => Err(unfit(variant, "it has no place in this job")),
         None => Ok(Plan { stages, cost: Cost::FREE }),
     }
+}
+
+/// The stages of the cipher, followed by the pass of the job's mode.
+///
+/// A pass alone does not say how the cipher runs. The last variant of the whole cipher then computes it.
+fn with_pass(job: Job, limits: &Limits) -> Result<Vec<Stage>, Error> {
+    let is_pass = |variant: &&Variant| matches!(variant.action, Action::Pass(_));
+    let is_whole = |variant: &&Variant| matches!(variant.action, Action::Whole(..) | Action::WholeCounter(_));
+    let last = |fits: &dyn Fn(&&Variant) -> bool| {
+        let usable = |variant: &&Variant| fits(variant) && is_usable(variant, job, limits);
+        table().iter().rev().find(usable)
+    };
+    let (passes, mut named): (Vec<_>, Vec<_>) = limits.forced.iter().copied().partition(is_pass);
+    if named.is_empty() {
+        let is_part = |variant: &&Variant| matches!(variant.action, Action::Tile(part, ..) if part == Part::whole(job.cipher.family()));
+        named.extend(last(&is_whole).or_else(|| last(&is_part)));
+    }
+    let mut stages = match named[..] {
+        [] => return Err(unfit(limits.forced[0], "name a variant of the cipher as well")),
+        [whole] if is_whole(&whole) && job.takes(whole) => vec![Stage { variant: whole, round: 0 }],
+        _ => Forcing::new(job, limits, &named).stages()?,
+    };
+    if matches!(job.birth, Birth::Mode(_)) {
+        let takes = |pass: &&Variant| is_pass(pass) && job.takes(pass);
+        let pass = passes.iter().copied().find(takes).or_else(|| last(&is_pass));
+        stages.extend(pass.map(|variant| Stage { variant, round: 0 }));
+    }
+    Ok(stages)
 }
 
 /// Checks that a variant may be used under these limits.
@@ -68,14 +95,17 @@ struct Forcing<'a> {
     repr: Repr,
 }
 
-impl Forcing<'_> {
+impl<'a> Forcing<'a> {
+    fn new(job: Job, limits: &'a Limits, named: &'a [&'static Variant]) -> Self {
+        Self { job, limits, repr: named[0].repr, named }
+    }
     /// The entry, the parts and the exit, in order.
     fn stages(&self) -> Result<Vec<Stage>, Error> {
         let at = |variant, round| Stage { variant, round };
         let walk = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
         let walk = self.named.iter().copied().find(|variant| walk(variant) && variant.repr == self.repr);
         let mut stages = Vec::new();
-        match walk.filter(|_| self.job.birth == Birth::Counter) {
+        match walk.filter(|_| self.job.birth.counts()) {
             Some(walk) => stages.push(at(walk, 0)),
             None => {
                 stages.extend(self.entry()?.into_iter().map(|variant| at(variant, 0)));
@@ -141,7 +171,7 @@ impl Forcing<'_> {
     fn entry(&self) -> Result<Vec<&'static Variant>, Error> {
         let load = |variant: &Variant| matches!(variant.action, Action::Load(_));
         let count = |variant: &Variant| matches!(variant.action, Action::Count(_));
-        if self.job.birth == Birth::Bytes {
+        if !self.job.birth.counts() {
             return Ok(vec![self.pick(&load)?]);
         }
         self.pick(&count).map(|born| vec![born]).or_else(|_| {

@@ -9,6 +9,9 @@
 //! * A part on a tile leads over the steps that it computes, at every position where they occur.
 //! * A whole cipher leads from the source to the sink.
 //!
+//! The job of a mode has one more node: the output of the cipher, as bytes. Whole ciphers and stores lead to
+//! it, and the mode's pass leads from it to the sink. A fused kernel leads from the source to the sink.
+//!
 //! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
 //! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
 //! may be right.
@@ -145,7 +148,21 @@ fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Erro
     shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
     shapes.sort();
     shapes.dedup();
+    if let Birth::Mode(_) = job.birth {
+        shapes.push(OUTPUT.to_owned());
+    }
     Flow::new(&names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job), &shapes)
+}
+
+/// The representation between the cipher and the pass of a mode: bytes in the job's buffers.
+pub const OUTPUT: &str = "output";
+
+/// The node to which the cipher's output leads.
+fn output(flow: &Flow, job: Job) -> Node {
+    match job.birth {
+        Birth::Mode(_) => Node::between(flow.parts().len(), OUTPUT),
+        _ => Node::Sink,
+    }
 }
 
 /// The steps of a key search, still without edges.
@@ -180,10 +197,12 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let name = variant.name.as_str();
     let repr = variant.repr.to_string();
     let blocks = Repr::Blocks.to_string();
+    let output = output(flow, job);
     let last = flow.parts().len();
+    let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
         Action::Load(_) => {
-            if job.birth == Birth::Bytes {
+            if !job.birth.counts() {
                 flow.source(name, &repr, cost)?;
             }
             if variant.repr != Repr::Blocks {
@@ -191,22 +210,21 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
             }
         }
         Action::Store(_) => {
-            flow.sink(name, &repr, cost)?;
+            flow.edge(edge(Node::between(last, &repr), output))?;
             if variant.repr != Repr::Blocks {
                 flow.conversion(name, &repr, &blocks, cost)?;
             }
         }
         Action::Count(_) => flow.source(name, &repr, cost)?,
         Action::CountEncrypted(_) => {
-            let (from, to) = (Node::Source, Node::between(last, &repr));
-            flow.edge(Edge { name: name.to_owned(), from, to, cost })?;
+            flow.edge(edge(Node::Source, Node::between(last, &repr)))?;
         }
         Action::Tile(part, ..) => {
             flow.variant(name, &names(part.span(job.cipher, job.direction), job), &repr, cost)?;
         }
-        Action::Whole(..) | Action::WholeCounter(_) | Action::Search(..) => {
-            flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
-        }
+        Action::Whole(..) | Action::WholeCounter(_) => flow.edge(edge(Node::Source, output))?,
+        Action::Fused(..) | Action::Search(..) => flow.edge(edge(Node::Source, Node::Sink))?,
+        Action::Pass(_) => flow.edge(edge(output, Node::Sink))?,
         Action::SearchStep(step, direction, _) => add_step(flow, variant, (step, direction), cost)?,
     }
     Ok(())

@@ -32,6 +32,7 @@ pub use {
     trial::{Searching, Trial, Workspace},
 };
 
+pub use crate::kernel::fused::Fused;
 pub use crate::kernel::search::Use;
 pub use crate::variant::Leaks;
 
@@ -50,6 +51,8 @@ pub enum Birth {
     Bytes,
     /// A counter.
     Counter,
+    /// The messages of a mode that computes more than the cipher.
+    Mode(Fused),
     /// A mask or a list of candidate keys: a key search. Every key is tried on one block, whose value on one
     /// side of the cipher is known in full, and on the other side in `known_bits` bits.
     Keys {
@@ -65,12 +68,22 @@ impl Birth {
     /// direction.
     pub const WHOLE_BLOCK: u32 = 8 * BLOCK_BYTES as u32;
 
-    /// `bytes`, `counter`, `mask` or `list`.
+    /// `bytes`, `counter`, a mode's name, `mask` or `list`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
             Self::Counter => "counter",
+            Self::Mode(fused) => fused.name(),
             Self::Keys { usage, .. } => usage.name(),
+        }
+    }
+
+    /// Whether the cipher encrypts counters.
+    pub const fn counts(self) -> bool {
+        match self {
+            Self::Counter => true,
+            Self::Mode(fused) => fused.counts(),
+            Self::Bytes | Self::Keys { .. } => false,
         }
     }
 
@@ -80,7 +93,8 @@ impl Birth {
     }
 }
 
-/// The computation to plan: a cipher in one direction on blocks, or a search for its key.
+/// The computation to plan: a cipher in one direction on blocks, alone or within a mode, or a search for its
+/// key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     /// The block cipher.
@@ -99,6 +113,7 @@ impl fmt::Display for Job {
         match birth {
             Birth::Bytes => f.write_str("from bytes"),
             Birth::Counter => f.write_str("from a counter"),
+            Birth::Mode(fused) => write!(f, "for {}", fused.name()),
             Birth::Keys { usage, known_bits } => {
                 write!(f, "for a key of a {} by {known_bits} known bits", usage.name())
             }
@@ -107,6 +122,21 @@ impl fmt::Display for Job {
 }
 
 impl Job {
+    /// The jobs of all modes that compute more than the cipher.
+    pub fn of_modes(cipher: Cipher) -> impl Iterator<Item = Self> {
+        let directions =
+            |fused: Fused| if fused.runs_both_ways() { &Direction::ALL[..] } else { &[Direction::Encrypt] };
+        Fused::ALL.into_iter().flat_map(move |fused| {
+            let birth = Birth::Mode(fused);
+            directions(fused).iter().map(move |&direction| Self { cipher, direction, birth })
+        })
+    }
+
+    /// Chains of blocks, as in CBC encryption and CMAC.
+    pub const fn of_chains(cipher: Cipher) -> Self {
+        Self { cipher, direction: Direction::Encrypt, birth: Birth::Mode(Fused::Chains) }
+    }
+
     /// Whether this job can use a variant. The variant must serve the cipher; its direction and source must
     /// match where they matter.
     #[doc(hidden)]
@@ -119,13 +149,13 @@ impl Job {
                 // A counter job may also need conversions, since its counter may be created in another
                 // representation.
                 Action::Load(_) | Action::Store(_) => !birth.is_search(),
-                Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => {
-                    birth == Birth::Counter
-                }
+                Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => birth.counts(),
                 Action::Tile(part, way, _) => {
                     !birth.is_search() && (way == direction || part.is_own_inverse())
                 }
-                Action::Whole(way, _) => way == direction && birth == Birth::Bytes,
+                Action::Whole(way, _) => way == direction && !birth.counts() && !birth.is_search(),
+                Action::Fused(fused, way, _) => way == direction && birth == Birth::Mode(fused),
+                Action::Pass(fused) => birth == Birth::Mode(fused),
                 Action::Search(way, own, _) => {
                     let fits = matches!(birth, Birth::Keys { usage, .. } if usage == own);
                     fits && (way == direction || either)
@@ -175,7 +205,8 @@ pub struct Stage {
 /// The variants that a bundle runs through, in order.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// At least one: a whole cipher, or an entry into a tile, parts, and an exit.
+    /// At least one: a kernel from bytes to bytes, or an entry into a tile, parts, and an exit. The pass of a
+    /// mode may follow.
     #[doc(hidden)]
     pub stages: Vec<Stage>,
     /// The predicted cost of all stages; zero for a forced plan.
@@ -183,21 +214,30 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn of(variants: &[&'static Variant]) -> Self {
-        let stages = variants.iter().map(|variant| Stage { variant, round: 0 }).collect();
-        Self { stages, cost: Cost::FREE }
-    }
-
     /// The number of blocks in the plan's bundle. Bundle sizes of representations divide one another, so the
     /// largest one holds whole bundles of all.
     pub fn bundle_blocks(&self) -> usize {
         self.stages.iter().filter_map(|stage| stage.variant.repr.bundle_blocks()).max().unwrap_or(1)
     }
 
-    /// Whether it is a single kernel from source to sink.
+    /// The stages that a program runs. The mode itself runs its pass, which comes last.
+    pub(crate) fn cipher_stages(&self) -> &[Stage] {
+        match self.pass() {
+            Some(_) => &self.stages[..self.stages.len() - 1],
+            None => &self.stages,
+        }
+    }
+
+    /// The mode's pass after the cipher. `None` for a fused kernel, and for jobs without a mode.
+    pub(crate) fn pass(&self) -> Option<&'static Variant> {
+        let last = self.stages.last()?.variant;
+        matches!(last.action, Action::Pass(_)).then_some(last)
+    }
+
+    /// Whether it has a single kernel from source to sink, apart from the pass of a mode.
     pub(crate) fn is_one_kernel(&self) -> bool {
         let action = self.stages.first().map(|stage| &stage.variant.action);
-        matches!(action, Some(Action::Whole(..) | Action::WholeCounter(_)))
+        matches!(action, Some(Action::Whole(..) | Action::WholeCounter(_) | Action::Fused(..)))
     }
 
     /// The worst leak among its variants.

@@ -6,6 +6,8 @@
 //! * A store writes tile after tile to a buffer of that size. The sink is where a job touches its bytes, and
 //!   the access costs as much as a short conversion. Each job pays for it once, so loads are timed on one
 //!   tile.
+//! * A fused kernel runs whole messages of a mode on a buffer of that size. For chains, it is cut into as many
+//!   messages as run side by side. A pass runs over the buffer without the cipher.
 //! * A search is timed per key, and each key counts as a block. A mask's keys are tried under many outer
 //!   keys. The time of a list includes preparing its keys.
 //! * A search step is timed on a batch that the preceding steps have filled.
@@ -13,13 +15,22 @@
 //! A trial does not check results. Compare a forced plan with the reference first.
 
 use std::fmt;
+use std::hint::black_box;
 
 use crate::arch::{Buffers, Features, TILE_BYTES, Tile};
-use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
+use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
+use crate::kernel::sum::total;
 use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
+use crate::message::{AeadMessage, Tag};
+use crate::mode::chained::chain::{ChainKernel, Data, Link, Rule, Strand, by_blocks};
 use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm::ghash::Ghash;
+use crate::mode::gcm::kernel::{GcmKernel, GcmParams};
+use crate::mode::ocb::kernel::OcbKernel;
+use crate::mode::ocb::mask::{LongMasks, Masks, TABLE_BLOCKS};
 use crate::variant::{Action, Variant, table};
 
 /// A variant prepared for timing.
@@ -54,8 +65,46 @@ enum Work {
     Store(Box<dyn Store>),
     Tile(Box<dyn TilePart>),
     Whole(Box<dyn WholePart>, Source<'static>),
+    Gcm(Box<dyn GcmKernel>, Ghash),
+    Ocb(Box<dyn OcbKernel>, Box<OcbMasks>),
+    /// Chains, and how many of them.
+    Chains(Box<dyn ChainKernel>, usize),
+    /// GHASH.
+    Hash(Ghash),
+    /// The masks and the checksum of OCB.
+    Checksum(Features, Box<OcbMasks>),
+    /// The gathering of chains.
+    Gather,
     Search(Box<Searching>),
     SearchStep(Box<dyn KeyStep>, Box<Batch>),
+}
+
+/// The masks of OCB under a key of zeros: their values do not change the time.
+#[derive(Default)]
+struct OcbMasks {
+    table: Vec<Block>,
+}
+
+impl OcbMasks {
+    fn new() -> Box<Self> {
+        Box::new(Self { table: vec![[0; BLOCK_BYTES]; TABLE_BLOCKS + 1] })
+    }
+
+    fn long(&self) -> LongMasks<'_> {
+        let table = self.table.first_chunk().expect("as many as they need");
+        LongMasks { blocks_before: 0, before: [0; BLOCK_BYTES], table, steps: &[[0; BLOCK_BYTES]; _] }
+    }
+}
+
+/// Chains that are gathered at once without a kernel for chains.
+const GATHERED: usize = 64;
+
+/// Advances chains that the data is cut into.
+fn chain(data: &mut [u8], lanes: usize, advance: &mut dyn FnMut(&mut [&mut Strand<'_>], usize)) {
+    let blocks = (data.len() / BLOCK_BYTES / lanes).max(1);
+    let strand = |data| Strand { state: [0; BLOCK_BYTES], data: Data::Replaced(Buffers::in_place(data)) };
+    let mut strands: Vec<_> = data.chunks_exact_mut(blocks * BLOCK_BYTES).take(lanes).map(strand).collect();
+    advance(&mut strands.iter_mut().collect::<Vec<_>>(), blocks);
 }
 
 /// The number of keys in a search's inner table. Their prepared form stays in L2.
@@ -144,6 +193,21 @@ impl Trial {
                 bind(features, Direction::Encrypt, &keys)?,
                 Source::Counter(Counter::big_endian(1)),
             ),
+            Action::Fused(_, direction, bind) => match bind(features, direction, &keys)? {
+                FusedPart::Gcm(mut kernel) => {
+                    let ghash = kernel.prepare(&[1; BLOCK_BYTES]);
+                    Work::Gcm(kernel, ghash)
+                }
+                FusedPart::Ocb(kernel) => Work::Ocb(kernel, OcbMasks::new()),
+                FusedPart::Chains(kernel) => {
+                    let lanes = kernel.lanes().min(len_bytes / BLOCK_BYTES).max(1);
+                    Work::Chains(kernel, lanes)
+                }
+            },
+            Action::Pass(_) if !features.contains(variant.needs) => return None,
+            Action::Pass(Fused::Gcm) => Work::Hash(Ghash::new(&[1; BLOCK_BYTES], variant.needs)),
+            Action::Pass(Fused::Ocb) => Work::Checksum(features, OcbMasks::new()),
+            Action::Pass(Fused::Chains) => Work::Gather,
             Action::Search(direction, usage, bind) => {
                 let part = bind(features, cipher, &Searching::anything(direction))?;
                 Work::Search(Box::new(Searching::new(&*part, cipher, usage, len_bytes / BLOCK_BYTES)))
@@ -157,7 +221,11 @@ impl Trial {
         let blocks = match &work {
             Work::Search(search) => search.inner.keys() * search.turns,
             Work::SearchStep(..) => BATCH_KEYS,
-            Work::Whole(..) => len_bytes / BLOCK_BYTES,
+            Work::Whole(..) | Work::Gcm(..) | Work::Ocb(..) | Work::Hash(_) | Work::Checksum(..) => {
+                len_bytes / BLOCK_BYTES
+            }
+            Work::Chains(_, lanes) => (len_bytes / BLOCK_BYTES / lanes).max(1) * lanes,
+            Work::Gather => (len_bytes / BLOCK_BYTES).next_multiple_of(GATHERED),
             Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
             _ => TILE_BYTES / BLOCK_BYTES,
         };
@@ -192,6 +260,35 @@ impl Trial {
             }
             Work::Tile(part) => part.run(tile, *blocks),
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
+            Work::Gcm(kernel, ghash) => {
+                let params = GcmParams {
+                    ghash,
+                    opens: false,
+                    tag_bytes: BLOCK_BYTES,
+                    tag_kept: Tag::kept(BLOCK_BYTES),
+                };
+                let mut message =
+                    AeadMessage::new(&[0; GcmParams::NONCE_BYTES], &[], Buffers::in_place(data));
+                kernel.one(&params, &[0; _], &mut message);
+            }
+            Work::Ocb(kernel, masks) => {
+                kernel.run_with_checksum(masks.long(), Buffers::in_place(data));
+            }
+            Work::Chains(kernel, lanes) => chain(data, *lanes, &mut |strands, blocks| {
+                kernel.advance(Rule::Replace(Link::Cbc), strands, blocks);
+            }),
+            Work::Hash(ghash) => ghash.absorb(&mut [0; BLOCK_BYTES], data),
+            Work::Checksum(features, masks) => {
+                for group in data.chunks(TILE_BYTES) {
+                    let added = Masks::new(&masks.table[..TILE_BYTES / BLOCK_BYTES], [0; _], [0; _]);
+                    let [entering, kept] = &mut **scratch;
+                    added.add(group, kept.front_mut(group.len()), entering.front_mut(group.len()));
+                    black_box(total(*features, group));
+                }
+            }
+            Work::Gather => chain(data, GATHERED, &mut |strands, blocks| {
+                by_blocks(Rule::Replace(Link::Cbc), &mut |_| (), 1, strands, blocks);
+            }),
             Work::Search(search) => search.run(),
             Work::SearchStep(step, batch) => step.run(batch),
             Work::Count(count) => {

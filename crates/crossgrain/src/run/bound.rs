@@ -1,9 +1,12 @@
 //! Binds a plan to a key: each variant gets its instructions and its round keys.
 //!
-//! A plan is a list of stages. There are two kinds:
+//! A plan is a list of stages. There are three kinds:
 //!
 //! * One stage that is a whole cipher, with or without its counter ([`Bound::Whole`]).
+//! * One stage that computes a mode together with the cipher: its trait is the mode's.
 //! * A source, then parts and conversions on tiles, then a store of bytes ([`Tiled`]).
+//!
+//! The pass of a mode, which may follow, is bound by the mode.
 //!
 //! Binding rejects a plan that does not lead from a source to bytes.
 
@@ -12,11 +15,15 @@ use std::sync::Arc;
 use super::tiles::{Running, Work};
 use crate::arch::{Features, Wiped};
 use crate::block::{Direction, Error};
+use crate::kernel::fused::FusedPart;
 use crate::kernel::{Count, Keys, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
+use crate::mode::chained::chain::ChainKernel;
+use crate::mode::gcm::kernel::GcmKernel;
+use crate::mode::ocb::kernel::OcbKernel;
 use crate::mode::xts::tweak;
 use crate::plan::Plan;
-use crate::variant::{Action, Variant};
+use crate::variant::{Action, BindWhole, Variant};
 
 /// Adds tweaks to a tile. The plans of a program share it.
 type Whiten = Arc<dyn tweak::Whiten>;
@@ -24,6 +31,9 @@ type Whiten = Arc<dyn tweak::Whiten>;
 /// A bound plan.
 pub(super) enum Bound {
     Whole(Wiped<dyn WholePart>),
+    Gcm(Wiped<dyn GcmKernel>),
+    Ocb(Wiped<dyn OcbKernel>),
+    Chains(Wiped<dyn ChainKernel>),
     Tiles(Box<Tiled>),
 }
 
@@ -51,33 +61,65 @@ pub(super) enum Entry {
 }
 
 impl Bound {
-    /// The length of a run is a multiple of this many blocks.
-    pub(super) const fn bundle_blocks(&self) -> usize {
+    /// The kernel from bytes to bytes, or the plan on tiles.
+    #[inline(always)]
+    pub(super) fn kernel(&self) -> Result<&dyn WholePart, &Tiled> {
         match self {
-            Self::Whole(_) => 1,
-            Self::Tiles(tiled) => tiled.bundle_blocks,
+            Self::Whole(kernel) => Ok(&**kernel),
+            Self::Gcm(kernel) => Ok(&**kernel),
+            Self::Ocb(kernel) => Ok(&**kernel),
+            Self::Chains(kernel) => Ok(&**kernel),
+            Self::Tiles(tiled) => Err(tiled),
         }
+    }
+
+    pub(super) fn kernel_mut(&mut self) -> Option<&mut dyn WholePart> {
+        match self {
+            Self::Whole(kernel) => Some(&mut **kernel),
+            Self::Gcm(kernel) => Some(&mut **kernel),
+            Self::Ocb(kernel) => Some(&mut **kernel),
+            Self::Chains(kernel) => Some(&mut **kernel),
+            Self::Tiles(_) => None,
+        }
+    }
+
+    /// The length of a run is a multiple of this many blocks.
+    pub(super) fn bundle_blocks(&self) -> usize {
+        self.kernel().map_or_else(|tiled| tiled.bundle_blocks, |_| 1)
     }
 
     /// Serial messages (chains) that run together.
     pub(super) fn lanes(&self) -> usize {
         match self {
-            Self::Whole(cipher) => cipher.lanes(),
+            Self::Chains(kernel) => kernel.lanes(),
             // Enough to outweigh the fixed cost of a run, few enough that their messages stay in cache.
-            Self::Tiles(tiled) => LANES_LEAST.next_multiple_of(tiled.bundle_blocks),
+            _ => LANES_LEAST.next_multiple_of(self.bundle_blocks()),
         }
     }
 
     /// Prepares a run on one thread.
     pub(super) fn begin(&self) -> Running<'_> {
         match self {
-            Self::Whole(cipher) => Running::Whole(&**cipher),
-            Self::Tiles(tiled) => Running::Tiles(Box::new(Work::on(tiled))),
+            Self::Chains(kernel) => Running::Chains(&**kernel),
+            _ => match self.kernel() {
+                Ok(kernel) => Running::Whole(kernel),
+                Err(tiled) => Running::Tiles(Box::new(Work::on(tiled)).into()),
+            },
         }
     }
 }
 
-/// The least number of chains that run together on tiles.
+impl From<FusedPart> for Bound {
+    fn from(part: FusedPart) -> Self {
+        match part {
+            FusedPart::Gcm(kernel) => Self::Gcm(kernel.into()),
+            FusedPart::Ocb(kernel) => Self::Ocb(kernel.into()),
+            FusedPart::Chains(kernel) => Self::Chains(kernel.into()),
+        }
+    }
+}
+
+/// The least number of chains that run together without a kernel for chains.
 const LANES_LEAST: usize = 64;
 
 /// A separate function, so that callers can wipe its stack frame.
@@ -99,13 +141,16 @@ pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Resul
 /// Binds a plan of one kernel; `None` for others.
 fn bind_whole(plan: &Plan, keys: &Keys, features: Features) -> Option<Result<Bound, Error>> {
     let variant = plan.stages.first()?.variant;
-    let (direction, bind) = match variant.action {
-        Action::Whole(direction, bind) => (direction, bind),
-        Action::WholeCounter(bind) => (Direction::Encrypt, bind),
+    let whole = |bind: BindWhole, direction| {
+        bind(features, direction, keys).map(|kernel| Bound::Whole(kernel.into()))
+    };
+    let bound = match variant.action {
+        Action::Whole(direction, bind) => whole(bind, direction),
+        Action::WholeCounter(bind) => whole(bind, Direction::Encrypt),
+        Action::Fused(_, direction, bind) => bind(features, direction, keys).map(Bound::from),
         _ => return None,
     };
-    let cipher = bind(features, direction, keys).ok_or_else(|| variant.unavailable(features));
-    Some(cipher.map(|cipher| Bound::Whole(cipher.into())))
+    Some(bound.ok_or_else(|| variant.unavailable(features)))
 }
 
 /// Binds one plan. The first plan of tiles makes `whiten`.
@@ -114,11 +159,11 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &mut Option<Whiten
         return whole;
     }
     let (mut entry, mut steps) = (None, Vec::new());
-    for stage in &plan.stages {
+    for stage in plan.cipher_stages() {
         let variant: &Variant = stage.variant;
         let missing = || variant.unavailable(features);
         match variant.action {
-            Action::Whole(..) | Action::WholeCounter(_) => {
+            Action::Whole(..) | Action::WholeCounter(_) | Action::Fused(..) => {
                 return Err(Error::NoPlan(format!("{} is a step of another plan", variant.name)));
             }
             Action::Load(bind) if entry.is_none() => {
@@ -134,7 +179,7 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &mut Option<Whiten
                 steps.push(Step::Part(part.ok_or_else(missing)?.into()));
             }
             Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
-            Action::Search(..) | Action::SearchStep(..) => {
+            Action::Pass(_) | Action::Search(..) | Action::SearchStep(..) => {
                 return Err(Error::NoPlan(format!("{} gives no bytes", variant.name)));
             }
         }

@@ -23,12 +23,12 @@ use crate::arch::{
 };
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::{Keys, Source};
-use crate::message::AeadMessage;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::mode::gcm::ghash::Ghash;
-use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::mode::ocb::mask::LongMasks;
-use crate::plan::{Costs, Job, Limits, Plan, choose};
+use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm::kernel::GcmKernel;
+use crate::mode::ocb::kernel::OcbKernel;
+use crate::plan::{Costs, Fused, Job, Limits, Plan, choose};
+use crate::variant::{Action, Variant};
 
 /// A job that is ready to run: its plans with their instructions and keys.
 pub struct Program {
@@ -85,11 +85,14 @@ enum Depth {
 }
 
 impl Depth {
-    fn of(bound: &Bound) -> Self {
-        match bound {
-            Bound::Whole(cipher) if cipher.is_shallow() => Self::Shallow,
-            Bound::Whole(_) => Self::Registers,
-            Bound::Tiles(_) => Self::Tiles,
+    fn of((bound, plan): (&Bound, &Plan)) -> Self {
+        let gathers = |pass: &Variant| matches!(pass.action, Action::Pass(Fused::Chains));
+        match bound.kernel() {
+            // The states of gathered chains are a tile on the stack, and the kernel runs below it.
+            _ if plan.pass().is_some_and(gathers) => Self::Tiles,
+            Ok(kernel) if kernel.is_shallow() => Self::Shallow,
+            Ok(_) => Self::Registers,
+            Err(_) => Self::Tiles,
         }
     }
 
@@ -159,7 +162,7 @@ impl Program {
         let bound = bind_all(&plans, &schedule.keys, features)?;
         let first = plans.first().and_then(|plan| plan.stages.first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        let depth = bound.iter().map(Depth::of).max().unwrap_or(Depth::Tiles);
+        let depth = bound.iter().zip(&*plans).map(Depth::of).max().unwrap_or(Depth::Tiles);
         let (cipher, ran_many) = (schedule.cipher, AtomicBool::new(false));
         Ok(Self { bound, plans, counts, threads, cipher, features, depth, ran_many, wipes_stack: false })
     }
@@ -188,10 +191,9 @@ impl Program {
     /// Replaces the key in place if every kernel can. Otherwise returns false, and the program must not be
     /// run again.
     pub(crate) fn rekey(&mut self, key: &[u8], features: Features) -> bool {
-        self.bound.iter_mut().all(|bound| match bound {
-            Bound::Whole(cipher) => cipher.rekey(key, features),
-            Bound::Tiles(_) => false,
-        })
+        self.bound
+            .iter_mut()
+            .all(|bound| bound.kernel_mut().is_some_and(|kernel| kernel.rekey(key, features)))
     }
 
     /// Overwrites the stack below the caller, where runs and key set-up leave parts of the key.
@@ -283,47 +285,51 @@ impl Program {
     #[inline]
     pub fn block(&self, block: &mut Block) {
         assert!(!self.counts, "planned for another source");
-        match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.block(block),
-            Bound::Tiles(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
+        match self.bound[0].kernel() {
+            Ok(kernel) => kernel.block(block),
+            Err(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
         }
     }
 
-    /// [`WholePart::run_summed`] on this thread. `None` if the first plan has no kernel for it.
-    #[inline]
-    pub fn run_summed(&self, masks: LongMasks<'_>, buffers: Buffers<'_>) -> Option<Block> {
-        match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.run_summed(masks, buffers),
-            Bound::Tiles(_) => None,
-        }
-    }
-
-    /// [`WholePart::prepare_gcm`] for [`Program::gcm`].
-    pub fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
-        match &mut self.bound[0] {
-            Bound::Whole(cipher) => cipher.prepare_gcm(h),
-            Bound::Tiles(_) => None,
-        }
-    }
-
-    /// [`WholePart::gcm`] on this thread.
+    /// Replaces a counter block by its encryption. On registers this uses less of the stack than a run.
     ///
     /// # Panics
-    /// If [`Program::prepare_gcm`] has found no kernel.
-    #[inline]
-    pub fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
-        match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm(way, nonce, message),
-            Bound::Tiles(_) => unreachable!("said to have no kernel"),
+    /// If the program is not for counters.
+    pub fn counter_block(&self, block: &mut Block) {
+        assert!(self.counts, "planned for another source");
+        match self.bound[0].kernel() {
+            Ok(kernel) => kernel.block(block),
+            Err(_) => {
+                let counter = Counter::big_endian(u128::from_be_bytes(*block));
+                *block = [0; BLOCK_BYTES];
+                self.run_here(Source::Counter(counter), Buffers::in_place(block));
+            }
         }
     }
 
-    /// [`WholePart::gcm_short`] on this thread. 0 if the first plan has no kernel for it.
+    /// The kernel of GCM, if the plan has one.
     #[inline]
-    pub fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+    pub fn gcm(&self) -> Option<&dyn GcmKernel> {
         match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm_short(way, messages, right),
-            Bound::Tiles(_) => 0,
+            Bound::Gcm(kernel) => Some(&**kernel),
+            _ => None,
+        }
+    }
+
+    /// [`Program::gcm`], to prepare it.
+    pub fn gcm_mut(&mut self) -> Option<&mut dyn GcmKernel> {
+        match &mut self.bound[0] {
+            Bound::Gcm(kernel) => Some(&mut **kernel),
+            _ => None,
+        }
+    }
+
+    /// The kernel of OCB, if the plan has one.
+    #[inline]
+    pub fn ocb(&self) -> Option<&dyn OcbKernel> {
+        match &self.bound[0] {
+            Bound::Ocb(kernel) => Some(&**kernel),
+            _ => None,
         }
     }
 
@@ -373,19 +379,18 @@ impl Program {
     /// short call is copying `source` from one function to the next.
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
-        match &self.bound[0] {
+        match self.bound[0].kernel() {
             // Without a tail, the kernel runs directly. The general path would add more than the cost of a
             // block.
-            Bound::Whole(cipher) if buffers.len_bytes().is_multiple_of(BLOCK_BYTES) => {
-                cipher.run(source, buffers)
-            }
-            widest => self.run_bundles(widest, source, buffers),
+            Ok(kernel) if buffers.len_bytes().is_multiple_of(BLOCK_BYTES) => kernel.run(source, buffers),
+            _ => self.run_bundles(source, buffers),
         }
     }
 
     /// Runs whole bundles of the widest plan, then the tail.
     #[inline(never)]
-    fn run_bundles(&self, widest: &Bound, source: Source<'_>, buffers: Buffers<'_>) {
+    fn run_bundles(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        let widest = &self.bound[0];
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);

@@ -7,11 +7,11 @@ use std::cell::Cell;
 
 use super::bound::{Entry, Step, Tiled};
 use super::frame::Frame;
-use crate::arch::{Buffers, TILE_BYTES, Tile};
+use crate::arch::{Buffers, TILE_BYTES, Tile, Wiped};
 use crate::block::BLOCK_BYTES;
 use crate::kernel::{Counting, Source, WholePart};
 use crate::layout::convert::{Load, Store};
-use crate::mode::chained::chain::{Rule, Strand, by_blocks};
+use crate::mode::chained::chain::{ChainKernel, Rule, Strand, by_blocks};
 
 /// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -19,14 +19,17 @@ const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 /// A bound plan with the working memory of one thread.
 pub(super) enum Running<'a> {
     Whole(&'a dyn WholePart),
-    Tiles(Box<Work<'a>>),
+    Chains(&'a dyn ChainKernel),
+    /// Wiped, because gaps between its fields may hold what was on the stack.
+    Tiles(Wiped<Work<'a>>),
 }
 
 impl Running<'_> {
     /// Runs over whole bundles.
     pub(super) fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
         match self {
-            Self::Whole(cipher) => cipher.run(source, buffers),
+            Self::Whole(kernel) => kernel.run(source, buffers),
+            Self::Chains(kernel) => kernel.run(source, buffers),
             Self::Tiles(work) => work.run(source, buffers),
         }
     }
@@ -34,7 +37,11 @@ impl Running<'_> {
     /// Advances each chain by `blocks` blocks.
     pub(super) fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         match self {
-            Self::Whole(cipher) => cipher.chain(rule, strands, blocks),
+            Self::Chains(kernel) => kernel.advance(rule, strands, blocks),
+            Self::Whole(kernel) => {
+                let mut cipher = |states: Buffers<'_>| kernel.run(Source::Bytes, states);
+                by_blocks(rule, &mut cipher, 1, strands, blocks);
+            }
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);

@@ -7,13 +7,13 @@
 use std::cell::RefCell;
 
 use super::elapsed_ns;
-use crate::block::{BLOCK_BYTES, Cipher, Error, Key};
+use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::check;
-use crate::mode::{Ctr, Ecb, Options};
+use crate::mode::{Aead, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, Searching};
+use crate::plan::{Birth, Costs, Fused, Job, Limits, Plan, Plans, Searching};
 use crate::run::search;
 
 /// The number of turns that are counted.
@@ -116,6 +116,9 @@ pub fn end_to_end(
     Ok(measure(&mut subjects, care))
 }
 
+/// Bytes in a message, for chains.
+const CHAIN_BYTES: usize = 4096;
+
 /// A plan prepared for timing. All plans use the same memory, so none has a better placement than another.
 struct Runner<'a> {
     mode: Mode,
@@ -127,6 +130,9 @@ struct Runner<'a> {
 enum Mode {
     Ecb(Ecb),
     Ctr(Ctr),
+    Sealed(Box<dyn Aead>),
+    Opened(Box<dyn Aead>),
+    Chains(Cbc),
     Search(Searching),
 }
 
@@ -141,6 +147,12 @@ impl Mode {
             }
             Birth::Bytes => Self::Ecb(Ecb::with_options(&key, job.direction, options)?),
             Birth::Counter => Self::Ctr(Ctr::with_options(&key, &[1; 16], options)?),
+            Birth::Mode(Fused::Gcm) => Self::Sealed(Box::new(Gcm::with_options(&key, BLOCK_BYTES, options)?)),
+            Birth::Mode(Fused::Ocb) => {
+                let ocb = Box::new(Ocb::with_options(&key, BLOCK_BYTES, options)?);
+                if job.direction == Direction::Encrypt { Self::Sealed(ocb) } else { Self::Opened(ocb) }
+            }
+            Birth::Mode(Fused::Chains) => Self::Chains(Cbc::with_options(&key, Direction::Encrypt, options)?),
         })
     }
 }
@@ -157,6 +169,13 @@ impl Subject for Runner<'_> {
                 match &mut self.mode {
                     Mode::Search(search) => search.run(),
                     Mode::Ctr(ctr) => ctr.apply_at(0, &mut data[..]),
+                    Mode::Sealed(aead) => drop(aead.seal(&[1; 12], &[], &mut data[..])),
+                    // The tag is wrong. The time is that of a right one, and of overwriting the output.
+                    Mode::Opened(aead) => drop(aead.open(&[1; 12], &[], &[0; BLOCK_BYTES], &mut data[..])),
+                    Mode::Chains(cbc) => {
+                        let messages = data.chunks_mut(CHAIN_BYTES).map(|data| Message::new([1; 16], data));
+                        drop(cbc.apply_many(&mut messages.collect::<Vec<_>>()));
+                    }
                     // The data is whole blocks; otherwise no plan would exist for this length.
                     Mode::Ecb(ecb) => drop(ecb.apply(&mut data[..])),
                 }

@@ -16,6 +16,7 @@ use std::str::FromStr;
 
 use crate::arch::Features;
 use crate::block::{Cipher, Direction, Error, Family};
+use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::search::{KeyStep, Known, SearchPart, Step, Use};
 use crate::kernel::{Count, Keys, Part, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
@@ -97,6 +98,10 @@ pub enum Action {
     Whole(Direction, BindWhole),
     /// Encrypts counter blocks with the whole cipher and XORs the keystream to the bytes.
     WholeCounter(BindWhole),
+    /// Computes a mode together with the whole cipher, from bytes to bytes.
+    Fused(Fused, Direction, BindFused),
+    /// Computes a mode's own pass over the bytes, after the cipher. The mode binds it.
+    Pass(Fused),
     /// Runs all steps of a search in one kernel, one key per lane, for tables with the given number of uses.
     /// It computes only as much of the cipher as it needs to reject wrong keys.
     Search(Direction, Use, BindSearch),
@@ -107,7 +112,11 @@ pub enum Action {
 impl Action {
     /// Whether its input is a counter.
     pub const fn counts(&self) -> bool {
-        matches!(self, Self::Count(_) | Self::CountEncrypted(_) | Self::WholeCounter(_))
+        match self {
+            Self::Count(_) | Self::CountEncrypted(_) | Self::WholeCounter(_) => true,
+            Self::Fused(fused, ..) => fused.counts(),
+            _ => false,
+        }
     }
 }
 
@@ -121,6 +130,8 @@ impl fmt::Debug for Action {
             Self::Tile(part, direction, _) => part.name(*direction),
             Self::Whole(direction, _) => direction.name(),
             Self::WholeCounter(_) => "WholeCounter",
+            Self::Fused(fused, ..) => fused.name(),
+            Self::Pass(fused) => fused.pass(),
             Self::Search(..) => "Search",
             Self::SearchStep(step, ..) => step.name(),
         };
@@ -133,6 +144,9 @@ pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dy
 
 /// Binds a whole cipher to its keys.
 pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>>;
+
+/// Binds a mode's kernel to the keys of its cipher.
+pub type BindFused = fn(Features, Direction, &Keys) -> Option<FusedPart>;
 
 /// Binds a search for a cipher's key to a known block.
 pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;
@@ -170,6 +184,7 @@ impl Variant {
         let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
         match self.family {
             Some(own) => own == family,
+            None if matches!(self.action, Action::Pass(_)) => true,
             None => table().iter().any(|row| row.repr == self.repr && is_part(row)),
         }
     }

@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 
 #[cfg(feature = "search")]
 use super::BindSearch;
-use super::{Action, BindTile, BindWhole, Leaks, Variant};
+use super::{Action, BindFused, BindTile, BindWhole, Leaks, Variant};
 use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
 use crate::cipher::ways::{Galois, Nibbles, Permute};
-use crate::cipher::{aes, derived};
+use crate::cipher::{Entry, aes, derived};
 use crate::kernel::Part;
+use crate::kernel::fused::Fused;
 #[cfg(feature = "search")]
 use crate::kernel::search::Use;
 use crate::layout::convert::{
@@ -47,6 +48,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(all, W => transposition::<W, Network>(&mut rows));
     for_each_register!(all, W => transposition::<W, Interleave>(&mut rows));
     for_each_register!(bit_matrices, W => transposition::<W, Matrices>(&mut rows));
+    passes(&mut rows);
     rows
 });
 
@@ -129,6 +131,27 @@ pub(crate) fn bitsliced<W: Register>() -> Repr {
 /// directions.
 pub(crate) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
     parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
+}
+
+/// The row of a mode's kernel. Its name begins with the cipher's: `aes-gcm`, `aes-ocb-decrypt`.
+pub(crate) fn fused<I: Isa>(family: Family, fused: Fused, direction: Direction, bind: BindFused) -> Variant {
+    let cipher = Entry::of(family).names.family;
+    let back = if direction == Direction::Decrypt { "-decrypt" } else { "" };
+    let stem = format!("{cipher}-{}{back}", fused.name());
+    of::<I>(family, &stem, Repr::Blocks, Action::Fused(fused, direction, bind))
+}
+
+/// Adds the passes of modes that run the cipher and their own computation one after the other.
+fn passes(rows: &mut Vec<Variant>) {
+    let pass = |(isa, needs): Set, fused: Fused| {
+        named(format!("{}/{}", fused.pass(), Repr::Blocks), (isa, needs), Repr::Blocks, Action::Pass(fused))
+    };
+    for fused in Fused::ALL {
+        rows.push(pass(set::<Portable>(), fused));
+    }
+    for_each_register!(carryless_from_widest, W => {
+        rows.push(pass(set::<<W as Register>::Isa>(), Fused::Gcm));
+    });
 }
 
 /// Adds the rows for key search. The Cargo feature `search` adds them, because no other job uses them and

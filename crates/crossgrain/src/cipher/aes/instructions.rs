@@ -19,11 +19,12 @@ use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
-use crate::mode::gcm::params::{GcmNonce, GcmWay};
-use crate::mode::ocb::mask::LongMasks;
+use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
+use crate::mode::ocb::kernel::OcbKernel;
+use crate::mode::ocb::mask::{LongMasks, Masks};
 use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
 
 /// Registers in flight.
@@ -122,6 +123,18 @@ impl<W: AesLanes> Cipher<W> {
     }
 }
 
+impl<W: AesLanes> Cipher<W> {
+    #[inline(never)]
+    fn run_masked(&self, masks: Masks<'_>, mut buffers: Buffers<'_>) {
+        let Self { isa, ref keys, direction, .. } = *self;
+        let buffers = &mut buffers;
+        match direction {
+            Direction::Encrypt => isa.enter(UnderMasks::<W, true> { isa, keys, masks, buffers }),
+            Direction::Decrypt => isa.enter(UnderMasks::<W, false> { isa, keys, masks, buffers }),
+        }
+    }
+}
+
 impl<W: AesLanes> WholePart for Cipher<W> {
     /// The functions called here are not inlined, so a short call does not save registers here.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
@@ -129,7 +142,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
             Source::Counter(first) => self.run_counted(first, buffers),
             Source::Tweaked(tweaks) => self.run_tweaked(tweaks, buffers),
-            Source::Masked(_) => unreachable!("plaintext is added up besides"),
+            Source::Masked(masks) => self.run_masked(masks, buffers),
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
         }
@@ -143,15 +156,6 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         true
     }
 
-    fn run_summed(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
-        let Self { isa, ref keys, direction, .. } = *self;
-        let buffers = &mut buffers;
-        Some(match direction {
-            Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
-            Direction::Decrypt => isa.enter(Masked::<W, false> { isa, keys, masks, buffers }),
-        })
-    }
-
     fn block(&self, block: &mut Block) {
         let Self { isa, ref keys, direction, .. } = *self;
         match direction {
@@ -160,39 +164,67 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
-        let ghash = (self.direction == Direction::Encrypt).then(|| Ghash::new(h, W::Isa::NEEDS));
-        // The kernel reads the powers for its own register width. If the widths differ, GCM runs CTR and
-        // GHASH separately.
-        let ghash = ghash.filter(Ghash::is_bound_to::<W>)?;
-        self.heads.insert(gcm::Heads::none()).begin::<W>(self.isa, &self.keys);
-        Some(ghash)
-    }
-
-    fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
-        debug_assert!(way.ghash.is_bound_to::<W>());
-        gcm::one(gcm::With { cipher: self, way }, nonce, message)
-    }
-
-    fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        debug_assert!(way.ghash.is_bound_to::<W>());
-        if messages.len() < gcm::TOGETHER {
-            return 0;
-        }
-        let with = gcm::With { cipher: self, way };
-        with.prepare();
-        self.isa.enter(gcm::Short(with, messages, right))
-    }
-
     fn is_shallow(&self) -> bool {
         true
     }
+}
 
+impl<W: AesLanes> Cipher<W> {
+    /// [`GcmKernel::prepare`](crate::mode::gcm::kernel::GcmKernel::prepare).
+    pub(super) fn prepare_gcm(&mut self, h: &Block) -> Ghash {
+        self.heads.insert(gcm::Heads::none()).begin::<W>(self.isa, &self.keys);
+        let ghash = Ghash::new(h, W::Isa::NEEDS);
+        debug_assert!(ghash.is_bound_to::<W>());
+        ghash
+    }
+
+    /// [`GcmKernel::one`](crate::mode::gcm::kernel::GcmKernel::one).
+    #[inline(always)]
+    pub(super) fn gcm(
+        &self,
+        params: &GcmParams<'_>,
+        nonce: &GcmNonce,
+        message: &mut AeadMessage<'_>,
+    ) -> bool {
+        debug_assert!(params.ghash.is_bound_to::<W>());
+        gcm::one(gcm::With { cipher: self, params }, nonce, message)
+    }
+
+    /// [`GcmKernel::short`](crate::mode::gcm::kernel::GcmKernel::short).
+    #[inline(always)]
+    pub(super) fn gcm_short(
+        &self,
+        params: &GcmParams<'_>,
+        messages: &mut [AeadMessage<'_>],
+        right: &mut [bool],
+    ) -> usize {
+        debug_assert!(params.ghash.is_bound_to::<W>());
+        if messages.len() < gcm::TOGETHER {
+            return 0;
+        }
+        let with = gcm::With { cipher: self, params };
+        with.prepare();
+        self.isa.enter(gcm::Short(with, messages, right))
+    }
+}
+
+impl<W: AesLanes> OcbKernel for Cipher<W> {
+    fn run_with_checksum(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Block {
+        let Self { isa, ref keys, direction, .. } = *self;
+        let buffers = &mut buffers;
+        match direction {
+            Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
+            Direction::Decrypt => isa.enter(Masked::<W, false> { isa, keys, masks, buffers }),
+        }
+    }
+}
+
+impl<W: AesLanes> ChainKernel for Cipher<W> {
     fn lanes(&self) -> usize {
         IN_FLIGHT * W::BLOCKS
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         chains::run::<W, _>(self.isa, self.keys.split(), rule, strands, blocks);
     }
 }
@@ -397,6 +429,37 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
         let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, Plain);
         let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
         result.store_lowest(block);
+    }
+}
+
+/// OCB without its checksum.
+struct UnderMasks<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    masks: Masks<'a>,
+    buffers: &'a mut Buffers<'b>,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for UnderMasks<'_, '_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, masks, buffers } = self;
+        over_bundles(isa, &mut FramedBundle::<W, _, ENCRYPT>::new(isa, keys, masks), buffers);
+    }
+}
+
+/// A mask is added before the cipher and after it.
+impl<W: AesLanes> Frame<W> for Masks<'_> {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
+        let mut copy = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
+        let shared = W::broadcast(isa, self.shared());
+        let entries = self.next_entries(N * W::BLOCKS, &mut copy);
+        let masks = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ shared);
+        *self = self.skip(N * W::BLOCKS);
+        (each!(i < N => input[i] ^ masks[i]), masks)
     }
 }
 

@@ -10,12 +10,13 @@ use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::ways::Way;
+use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};
-use crate::variant::table::{Set, bitsliced, by, by_table, needed, of, of_family, part, set, whole};
-use crate::variant::{Action, BindTile, BindWhole, Variant};
+use crate::variant::table::{Set, bitsliced, by, by_table, fused, needed, of, of_family, part, set, whole};
+use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
 /// The row of a keystream that uses tables in the counter's order.
 fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
@@ -75,6 +76,29 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     };
     let action = Action::WholeCounter(bind_walk);
     rows.push(walk::<W::Isa>(Repr::Blocks, action));
+    by_modes::<W>(rows);
+}
+
+/// Adds rows of modes that run together with AES instructions.
+fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
+    let gcm: BindFused = |features, _, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(FusedPart::Gcm(walks::Walk::<W>::new(isa, keys.of()?)))
+    };
+    let ocb: BindFused = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(FusedPart::Ocb(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+    };
+    let chains: BindFused = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(FusedPart::Chains(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+    };
+    let (encrypt, decrypt) = (Direction::Encrypt, Direction::Decrypt);
+    // GCM's kernel reads tables in the counter's order.
+    rows.push(Variant { walks: true, ..fused::<W::Isa>(Family::Aes, Fused::Gcm, encrypt, gcm) });
+    rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, encrypt, ocb));
+    rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, decrypt, ocb));
+    rows.push(fused::<W::Isa>(Family::Aes, Fused::Chains, encrypt, chains));
 }
 
 /// Adds bit-sliced rows: parts, fused rounds and the whole cipher.

@@ -30,7 +30,7 @@ use crate::kernel::{Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
-use crate::mode::gcm::params::{GcmNonce, GcmWay};
+use crate::mode::gcm::kernel::{GcmKernel, GcmNonce, GcmParams};
 
 /// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.
 /// Using it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.
@@ -148,6 +148,10 @@ impl<W: AesLanes> WholePart for Walk<W> {
         }
     }
 
+    fn block(&self, block: &mut Block) {
+        self.plain.block(block);
+    }
+
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
         *self.nonce.get_mut().unwrap_or_else(PoisonError::into_inner) = Nonce::default();
         self.plain.rekey(key, features)
@@ -156,17 +160,19 @@ impl<W: AesLanes> WholePart for Walk<W> {
     fn is_shallow(&self) -> bool {
         self.plain.is_shallow()
     }
+}
 
-    fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
+impl<W: AesLanes> GcmKernel for Walk<W> {
+    fn prepare(&mut self, h: &Block) -> Ghash {
         self.plain.prepare_gcm(h)
     }
 
-    fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
-        self.plain.gcm(way, nonce, message)
+    fn one(&self, params: &GcmParams<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
+        self.plain.gcm(params, nonce, message)
     }
 
-    fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        self.plain.gcm_short(way, messages, right)
+    fn short(&self, params: &GcmParams<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        self.plain.gcm_short(params, messages, right)
     }
 }
 

@@ -8,12 +8,13 @@ use super::whole::Whole;
 use super::{bitsliced as serpent_bitsliced, vsliced};
 use crate::arch::{Isa, Lane32, Register, for_each_register};
 use crate::block::{Direction, Family};
+use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
 #[cfg(feature = "own-keys")]
 use crate::variant::keyed::{BindKeyed, Row};
-use crate::variant::table::{bitsliced, needed, of, part, whole};
-use crate::variant::{Action, BindTile, BindWhole, Variant};
+use crate::variant::table::{bitsliced, fused, needed, of, part, whole};
+use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
 /// Adds the rows.
 pub(crate) fn push(rows: &mut Vec<Variant>) {
@@ -67,6 +68,11 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     }
     let counter = Action::WholeCounter(bind_whole);
     rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
+    let chains: BindFused = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(FusedPart::Chains(Box::new(Whole::<W>::new(isa, direction, keys.of()?))))
+    };
+    rows.push(fused::<W::Isa>(Family::Serpent, Fused::Chains, Direction::Encrypt, chains));
 }
 
 /// The kernel of these instructions that receives its keys later, one per lane.

@@ -17,7 +17,7 @@ use super::vsliced::{Cipher, OnBundles as _, State, at_once};
 use crate::arch::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
 use crate::mode::ctr::counter::{Counter, CounterToWords, before_wrap};
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::TweakWords;
@@ -208,12 +208,14 @@ impl<W: Lane32> WholePart for Whole<W> {
             self.many.run(source, buffers);
         }
     }
+}
 
+impl<W: Lane32> ChainKernel for Whole<W> {
     fn lanes(&self) -> usize {
         at_once::<W>() * OnWords::<W>::BUNDLE_BLOCKS
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         if strands.len() <= FEW {
             self.few.chain(rule, strands, blocks);
         } else {

@@ -31,7 +31,7 @@ use crate::kernel::sum::sum;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::mode::ctr::counter::Counter;
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::{Fused, Job, Plan};
 use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -41,6 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 6, 8, 10, 12, 14, 16],
@@ -126,9 +127,9 @@ impl Ccm {
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Ccm.admits_tag(tag_bytes)?;
         let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
-        let counter = options.program(Mode::Ccm.job(cipher, Direction::Encrypt), &schedule)?;
-        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
-        let chain = options.freely().program(job, &schedule)?;
+        let (count, chain) = (Mode::Ccm.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
+        let counter = options.for_job(count, chain).program(count, &schedule)?;
+        let chain = options.for_job(chain, count).program(chain, &schedule)?;
         Ok(Self { counter, chain, tag_bytes })
     }
 

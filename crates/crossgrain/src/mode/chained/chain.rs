@@ -18,6 +18,7 @@ use std::fmt;
 
 use crate::arch::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 use crate::block::{BLOCK_BYTES, Block};
+use crate::kernel::WholePart;
 use crate::kernel::sum::sum;
 
 /// A chain with output.
@@ -125,6 +126,15 @@ impl Data<'_> {
             }
         }
     }
+}
+
+/// A cipher that advances many chains at once, with their states in its registers from step to step.
+pub trait ChainKernel: WholePart {
+    /// The number of chains that run best side by side.
+    fn lanes(&self) -> usize;
+
+    /// Advances every chain by `blocks` blocks.
+    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize);
 }
 
 /// Bytes in a cache line. On a CPU with other lines this only costs time.

@@ -31,7 +31,7 @@ use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::mode::Options;
-use crate::plan::Plan;
+use crate::plan::{Fused, Plan};
 use crate::run::Program;
 
 /// Cipher block chaining, over whole blocks.
@@ -72,6 +72,7 @@ pub(super) const CBC: Entry = Entry {
     lengths: Lengths::WholeBlocks,
     keys: 1,
     cipher_use: CipherUse::BothWays,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Decryption,
     any_block_size: true,
     tag_bytes: &[],
@@ -89,6 +90,7 @@ pub(super) const CFB: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Encrypts,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Decryption,
     any_block_size: true,
     tag_bytes: &[],
@@ -106,6 +108,7 @@ pub(super) const OFB: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Encrypts,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Neither,
     any_block_size: true,
     tag_bytes: &[],

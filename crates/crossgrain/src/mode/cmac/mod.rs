@@ -21,10 +21,10 @@ use super::chained::chain::{Data, Rule, Strand};
 use super::few::Few;
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::Source;
 use crate::mode::{Options, Tag};
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::{Job, Plan};
 use crate::run::{Program, Schedule, Threads};
 
 /// CMAC, also called OMAC1.
@@ -67,8 +67,7 @@ impl Cmac {
 
     /// CMAC for a key's schedule.
     pub(super) fn of(cipher: Cipher, schedule: &Schedule, options: &Options) -> Result<Self, Error> {
-        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
-        let program = options.program(job, schedule)?;
+        let program = options.program(Job::of_chains(cipher), schedule)?;
         let mut last_keys = Box::new(Zeroizing::new([0; 2]));
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
         program.run(Source::Bytes, Buffers::in_place(&mut l[..]));

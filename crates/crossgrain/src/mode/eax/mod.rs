@@ -22,10 +22,10 @@ use super::cmac::Cmac;
 use super::ctr::counted::apply_counters;
 use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::plan::Plan;
+use crate::plan::{Fused, Job, Plan};
 use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -35,6 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
@@ -95,8 +96,9 @@ impl Eax {
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Eax.admits_tag(tag_bytes)?;
         let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
-        let counter = options.program_of_secret_counter(cipher, &schedule)?;
-        let cmac = Cmac::of(cipher, &schedule, &options.freely())?;
+        let (count, chain) = (Mode::Eax.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
+        let counter = options.for_job(count, chain).program_of_secret_counter(cipher, &schedule)?;
+        let cmac = Cmac::of(cipher, &schedule, &options.for_job(chain, count))?;
         let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
         for (t, [chained, of_nothing]) in (0..).zip(omacs.iter_mut()) {
             chained[BLOCK_BYTES - 1] = t;

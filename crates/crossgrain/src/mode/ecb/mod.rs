@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::WholeBlocks,
     keys: 1,
     cipher_use: CipherUse::BothWays,
+    fused: None,
     parallel: Parallel::Both,
     any_block_size: true,
     tag_bytes: &[],

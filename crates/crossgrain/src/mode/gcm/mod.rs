@@ -15,7 +15,7 @@
 //! pass, if the plan has one. For other messages this file runs the counter program and GHASH piece by piece.
 
 pub mod ghash;
-pub mod params;
+pub mod kernel;
 pub(crate) mod reference;
 
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ use std::{fmt, mem};
 use zeroize::Zeroizing;
 
 use self::ghash::Ghash;
-use self::params::GcmWay;
+use self::kernel::GcmParams;
 use super::aead::{Aead, Groups, by_groups, verdict};
 use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
@@ -33,7 +33,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::plan::Plan;
+use crate::plan::{Fused, Plan};
 use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -43,6 +43,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
+    fused: Some(Fused::Gcm),
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
@@ -59,7 +60,7 @@ pub(super) const ENTRY: Entry = Entry {
 const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
 
 /// The length of nonces that are counters themselves.
-const NONCE_BYTES: usize = GcmWay::NONCE_BYTES;
+const NONCE_BYTES: usize = GcmParams::NONCE_BYTES;
 
 /// Bytes that are encrypted and then hashed, so that they are still in cache for GHASH. With several threads,
 /// a piece has eight times this for each thread.
@@ -121,7 +122,7 @@ impl Gcm {
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
         let bound = Self::bind(key, options);
-        // Key set-up and the run in `bind` use the stack equally deep, so one wipe is enough.
+        // Key set-up and the single block in `bind` use the stack equally deep, so one wipe is enough.
         match &bound {
             Ok((counter, ..)) => counter.wipe_setup_stack(),
             Err(_) => wipe_stack(),
@@ -154,7 +155,7 @@ impl Gcm {
         self.secret_counter.take();
         self.key.clone_from(key);
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
-        add_keystream(&self.counter, 0, &mut h);
+        self.counter.counter_block(&mut h);
         self.ghash.rekey(&h);
         Ok(())
     }
@@ -170,13 +171,15 @@ impl Gcm {
         let schedule = options.schedule(key)?;
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
         let threads = Threads::at_most(options.threads);
+        let pass = plans.first().and_then(Plan::pass);
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
-        add_keystream(&counter, 0, &mut h);
-        // The kernel's registers may be narrower than the widest. Its GHASH has powers for their width.
-        let of_kernel = counter.prepare_gcm(&h);
+        counter.counter_block(&mut h);
+        // A kernel's GHASH has powers for registers of the kernel's width.
+        let of_kernel = counter.gcm_mut().map(|kernel| kernel.prepare(&h));
         let has_kernel = of_kernel.is_some();
-        let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, limits.features));
+        let features = pass.map_or(limits.features, |pass| pass.needs);
+        let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, features));
         Ok((counter, ghash, has_kernel))
     }
 
@@ -238,8 +241,8 @@ impl Gcm {
         tag
     }
 
-    fn way(&self, opens: bool) -> GcmWay<'_> {
-        GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
+    fn params(&self, opens: bool) -> GcmParams<'_> {
+        GcmParams { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
     }
 
     /// Whether the program has a kernel for whole messages.
@@ -272,7 +275,8 @@ impl Gcm {
     /// Runs the kernel. If the tag is wrong, overwrites the output with zeros.
     #[inline(always)]
     fn by_kernel(&self, opens: bool, nonce: &[u8; NONCE_BYTES], message: &mut AeadMessage<'_>) -> bool {
-        let right = self.counter.gcm(&self.way(opens), nonce, message);
+        let kernel = self.counter.gcm().unwrap_or_else(|| unreachable!("the length says that there is one"));
+        let right = kernel.one(&self.params(opens), nonce, message);
         if !right {
             wipe(message.buffers.output_mut());
         }
@@ -284,11 +288,9 @@ impl Gcm {
     #[inline(always)]
     fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         let is_short =
-            messages.first().is_some_and(|first| first.buffers.len_bytes() <= GcmWay::SHORT_BYTES_MAX);
-        if !self.has_kernel() || !is_short {
-            return 0;
-        }
-        let short = self.counter.gcm_short(&self.way(opens), messages, right);
+            messages.first().is_some_and(|first| first.buffers.len_bytes() <= GcmParams::SHORT_BYTES_MAX);
+        let Some(kernel) = self.counter.gcm().filter(|_| is_short) else { return 0 };
+        let short = kernel.short(&self.params(opens), messages, right);
         for (message, right) in messages[..short].iter_mut().zip(right) {
             if !*right {
                 wipe(message.buffers.output_mut());

@@ -36,6 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
+    fused: None,
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[BLOCK_BYTES],

@@ -21,6 +21,7 @@
 //!
 //! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
+pub mod kernel;
 pub mod mask;
 mod offsets;
 pub mod reference;
@@ -40,7 +41,7 @@ use crate::kernel::Source;
 use crate::kernel::sum::{sum, total};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::plan::Plan;
+use crate::plan::{Fused, Plan};
 use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -50,6 +51,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::BothWays,
+    fused: Some(Fused::Ocb),
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[8, 12, 16],
@@ -185,13 +187,14 @@ impl Ocb {
 
     /// The same for one part, after `before` blocks of the message. If a kernel also computes the checksum,
     /// it takes the part at once. Otherwise the part runs group by group, while each group is in L1.
-    fn replace_part(&self, direction: Direction, first: u128, before: usize, mut part: Buffers<'_>) -> u128 {
+    fn replace_part(&self, direction: Direction, first: u128, before: usize, part: Buffers<'_>) -> u128 {
         let program = match direction {
             Direction::Encrypt => &self.enciphers,
             Direction::Decrypt => &self.deciphers,
         };
-        if let Some(sum) = program.run_summed(self.offsets.long_masks(first, before), part.reborrow()) {
-            return u128::from_be_bytes(sum);
+        if let Some(kernel) = program.ocb() {
+            let masks = self.offsets.long_masks(first, before);
+            return u128::from_be_bytes(kernel.run_with_checksum(masks, part));
         }
         let mut sum = 0;
         for (before, mut group) in in_groups(GROUP_BLOCKS, before, part) {

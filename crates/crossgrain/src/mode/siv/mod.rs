@@ -25,11 +25,11 @@ use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::plan::Plan;
+use crate::plan::{Fused, Job, Plan};
 use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -39,6 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Any,
     keys: 2,
     cipher_use: CipherUse::Counters,
+    fused: Some(Fused::Chains),
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[BLOCK_BYTES],
@@ -155,8 +156,10 @@ impl Siv {
     /// As [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &SivKey, options: &Options) -> Result<Self, Error> {
         let cipher = key.mac.cipher();
-        let counter = options.program_of_secret_counter(cipher, &options.schedule(&key.counter)?)?;
-        let cmac = Cmac::of(cipher, &options.schedule(&key.mac)?, &options.freely())?;
+        let (count, chain) = (Mode::Siv.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
+        let of_counter = options.for_job(count, chain);
+        let counter = of_counter.program_of_secret_counter(cipher, &options.schedule(&key.counter)?)?;
+        let cmac = Cmac::of(cipher, &options.schedule(&key.mac)?, &options.for_job(chain, count))?;
         let mut begin = Box::new(Zeroizing::new([0; BLOCK_BYTES]));
         cmac.tag_block(&mut begin);
         cmac.wipe_stack();

@@ -41,6 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
     lengths: Lengths::Sectors,
     keys: 2,
     cipher_use: CipherUse::BothWays,
+    fused: None,
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[],

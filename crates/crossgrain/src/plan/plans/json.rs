@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::{Plans, corrupt};
 use crate::block::{Cipher, Direction, Error};
 use crate::plan::compose::Cost;
-use crate::plan::{Birth, Job, Plan, Stage, Use};
+use crate::plan::{Birth, Fused, Job, Plan, Stage, Use};
 use crate::text::quoted;
 use crate::variant::find;
 
 /// The format's version. Increase it with every change that older programs would misread.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 impl Plans {
     /// The plans as the text of a file.
@@ -95,7 +95,11 @@ impl JobText {
         let unknown = |what: &str| corrupt(format!("'{}' is no {what}", quoted(what)));
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
         let birth = match known_bits {
-            None => [Birth::Bytes, Birth::Counter].into_iter().find(|known| known.name() == source),
+            None => {
+                let modes = Fused::ALL.map(Birth::Mode).into_iter();
+                let births = [Birth::Bytes, Birth::Counter].into_iter().chain(modes);
+                births.into_iter().find(|known| known.name() == source)
+            }
             Some(known_bits @ 1..=Birth::WHOLE_BLOCK) => {
                 let usage = Use::ALL.into_iter().find(|known| known.name() == source);
                 usage.map(|usage| Birth::Keys { usage, known_bits })

@@ -26,7 +26,7 @@ impl<W: AesLanes> Kernel for Longer<'_, '_, '_, W> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        match self.end.with.way.opens {
+        match self.end.with.params.opens {
             true => self.all::<true>(),
             false => self.all::<false>(),
         }

@@ -13,7 +13,7 @@ use crate::cipher::aes::instructions::IN_FLIGHT;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
-use crate::mode::gcm::params::GcmNonce;
+use crate::mode::gcm::kernel::GcmNonce;
 
 /// The end of a message, beginning at byte `at`. The kernel returns whether the tag is correct.
 pub(super) struct End<'a, 'b, 'c, W: AesLanes> {
@@ -51,7 +51,7 @@ impl<W: AesLanes, const SHORT: bool> Kernel for Alone<'_, '_, '_, W, SHORT> {
     fn run(self) -> bool {
         let Self { with, nonce, message } = self;
         let end = End { with, nonce, hashed: None, at: 0, message };
-        match (SHORT, with.way.opens) {
+        match (SHORT, with.params.opens) {
             (true, true) => end.finish::<1, true, true, true>(None),
             (true, false) => end.finish::<1, true, true, false>(None),
             (false, true) => end.by_registers::<true, true>(None),
@@ -138,8 +138,8 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
             add_all_but_last(isa, &mut hash, &sent, factors);
         }
         let made = hash.end((sent[N - 1], factors.load(isa, N - 1)), ends) ^ mask;
-        let tag = made & W::broadcast(isa, with.way.tag_kept);
-        let is_right = admits(OPENS, with.way, message, tag);
+        let tag = made & W::broadcast(isa, with.params.tag_kept);
+        let is_right = admits(OPENS, with.params, message, tag);
         if OPENS && is_right {
             write(message, at, output);
         }

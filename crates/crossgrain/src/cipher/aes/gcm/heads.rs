@@ -25,7 +25,7 @@ use crate::cipher::aes::head::GROUP_BLOCKS;
 use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
 use crate::cipher::aes::key::{Wide, WideKeys};
 use crate::cipher::aes::walk::FIRST_BLOCKS;
-use crate::mode::gcm::params::GcmNonce;
+use crate::mode::gcm::kernel::GcmNonce;
 
 /// The byte that SubBytes maps to 0.
 const NO_BYTE: u8 = 0x52;

@@ -37,7 +37,7 @@ use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{FIRST_POWERS, Few, Powers};
-use crate::mode::gcm::params::{GcmNonce, GcmWay};
+use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
 
 /// The cipher and parameters for all messages.
 ///
@@ -47,7 +47,7 @@ use crate::mode::gcm::params::{GcmNonce, GcmWay};
 pub(super) struct With<'a, W: AesLanes> {
     pub(super) cipher: &'a Cipher<W>,
     /// Its GHASH works by carry-less products.
-    pub(super) way: &'a GcmWay<'a>,
+    pub(super) params: &'a GcmParams<'a>,
 }
 
 impl<'a, W: AesLanes> With<'a, W> {
@@ -69,14 +69,14 @@ impl<'a, W: AesLanes> With<'a, W> {
     /// The powers that were computed: all of them after [`With::prepare`], before it the first ones.
     #[inline(always)]
     fn powers(&self) -> &'a Powers {
-        self.way.ghash.powers()
+        self.params.ghash.powers()
     }
 
     /// Computes the whole tables for messages that the first entries do not serve, unless they are there.
     #[inline(always)]
     pub(super) fn prepare(&self) {
         self.heads().fill::<W>(self.isa(), self.keys());
-        self.way.ghash.raise_all();
+        self.params.ghash.raise_all();
     }
 }
 
@@ -84,13 +84,13 @@ impl<'a, W: AesLanes> With<'a, W> {
 #[inline(always)]
 const fn is_served_by_first(message: &AeadMessage<'_>) -> bool {
     let (data, aad) = (blocks_of(message.buffers.len_bytes()), blocks_of(message.aad.len()));
-    data <= GcmWay::SHORT_BYTES_MAX / BLOCK_BYTES && data + aad < FIRST_POWERS
+    data <= GcmParams::SHORT_BYTES_MAX / BLOCK_BYTES && data + aad < FIRST_POWERS
 }
 
-const _: () = assert!(2 + GcmWay::SHORT_BYTES_MAX / BLOCK_BYTES <= FIRST_COUNTERS);
+const _: () = assert!(2 + GcmParams::SHORT_BYTES_MAX / BLOCK_BYTES <= FIRST_COUNTERS);
 
 /// Seals or opens a message, and returns whether its tag is correct:
-/// [`WholePart::gcm`](crate::kernel::WholePart::gcm).
+/// [`GcmKernel::one`](crate::mode::gcm::kernel::GcmKernel::one).
 #[inline(always)]
 pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
@@ -142,7 +142,7 @@ fn longer<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMe
     };
     let (before, aad) = message.aad.split_at(hashed_bytes);
     if !before.is_empty() {
-        with.way.ghash.absorb(&mut sum, before);
+        with.params.ghash.absorb(&mut sum, before);
     }
     let hashed = (at == 0).then_some(&sum);
     let right = with.isa().enter(Longer { end: End { with, nonce, hashed, at, message }, sum: &sum, aad });
@@ -202,12 +202,12 @@ fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
 /// `opens` is a constant if possible. A tag is stored whole: if it were stored as halves, a caller that loads
 /// the whole would stall.
 #[inline(always)]
-fn admits<W: AesLanes>(opens: bool, way: &GcmWay<'_>, message: &mut AeadMessage<'_>, tag: W) -> bool {
+fn admits<W: AesLanes>(opens: bool, params: &GcmParams<'_>, message: &mut AeadMessage<'_>, tag: W) -> bool {
     if opens {
         let mut made = [0; BLOCK_BYTES];
         tag.store_lowest(&mut made);
         return u128::from_le_bytes(made) == u128::from_le_bytes(message.tag.padded());
     }
-    tag.store_lowest(message.tag.padded_mut(way.tag_bytes));
+    tag.store_lowest(message.tag.padded_mut(params.tag_bytes));
     true
 }

@@ -7,12 +7,12 @@ use crate::block::BLOCK_BYTES;
 use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Few, Field, LANES_MAX, Product};
-use crate::mode::gcm::params::GcmWay;
+use crate::mode::gcm::kernel::GcmParams;
 
 /// Short messages that run together.
 pub(in crate::cipher::aes) const TOGETHER: usize = 4;
 
-/// The kernel of short messages: [`WholePart::gcm_short`](crate::kernel::WholePart::gcm_short).
+/// The kernel of short messages: [`GcmKernel::short`](crate::mode::gcm::kernel::GcmKernel::short).
 pub(in crate::cipher::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
     pub(in crate::cipher::aes) With<'a, W>,
     pub(in crate::cipher::aes) &'b mut [AeadMessage<'c>],
@@ -31,7 +31,7 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
                 break;
             }
             let are_right = together::<W>(with, group);
-            if with.way.opens {
+            if with.params.opens {
                 right[done..][..TOGETHER].copy_from_slice(&are_right);
             }
             done += TOGETHER;
@@ -45,9 +45,9 @@ impl<W: AesLanes> With<'_, W> {
     #[inline(always)]
     fn takes(&self, message: &AeadMessage<'_>) -> bool {
         message.buffers.len_bytes() <= W::BYTES
-            && message.nonce.len() == GcmWay::NONCE_BYTES
+            && message.nonce.len() == GcmParams::NONCE_BYTES
             && message.aad.len() <= LONGEST_AAD_BYTES
-            && (!self.way.opens || message.tag.len_bytes() == self.way.tag_bytes)
+            && (!self.params.opens || message.tag.len_bytes() == self.params.tag_bytes)
     }
 }
 
@@ -60,7 +60,7 @@ fn counter_blocks<W: AesLanes>(isa: W::Isa, first: usize, stride: usize) -> W {
     let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
     for lane in 0..W::BLOCKS {
         let counter = (first + lane * stride) as u32;
-        bytes[lane * BLOCK_BYTES + GcmWay::NONCE_BYTES..][..4].copy_from_slice(&counter.to_be_bytes());
+        bytes[lane * BLOCK_BYTES + GcmParams::NONCE_BYTES..][..4].copy_from_slice(&counter.to_be_bytes());
     }
     W::load(isa, &bytes[..W::BYTES])
 }
@@ -84,7 +84,7 @@ struct Lanes<W> {
 /// would wait for all earlier work.
 #[inline(always)]
 fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOGETHER]) -> [bool; TOGETHER] {
-    let (isa, keys, way, powers) = (with.isa(), with.keys(), with.way, with.powers());
+    let (isa, keys, params, powers) = (with.isa(), with.keys(), with.params, with.powers());
     let (field, none) = (Field::<W>::of_ghash(isa), W::splat(isa, 0));
     let ahead = counter_blocks::<W>(isa, 2, 1);
     let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; TOGETHER];
@@ -110,7 +110,7 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
         products[m] = products_of(with, &messages[m], sent);
     });
     let mut tags = [[0; BLOCK_BYTES]; TOGETHER];
-    let kept = W::broadcast(isa, way.tag_kept);
+    let kept = W::broadcast(isa, params.tag_kept);
     for i in 0..registers {
         let Lanes { aad, power, lengths, .. } = lanes[i];
         let last = Product::of(lengths.shift_left::<3>(), powers.one(isa, 1));
@@ -122,7 +122,7 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
     let mut are_right = [true; TOGETHER];
     unrolled!(m in [0 1 2 3] {
         let message = &mut messages[m];
-        are_right[m] = admits(way.opens, way, message, W::broadcast(isa, &tags[m]));
+        are_right[m] = admits(params.opens, params, message, W::broadcast(isa, &tags[m]));
         if are_right[m] {
             state[m].store_part(message.buffers.output_mut());
         }
@@ -146,7 +146,7 @@ fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: 
     products.plus(hash.products.product())
 }
 
-/// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, with zeros after it.
+/// A nonce of [`GcmParams::NONCE_BYTES`] in every lane, with zeros after it.
 #[inline(always)]
 fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     let (front, back) = nonce.first_chunk().map_or((0, 0), parts_of);
@@ -159,7 +159,7 @@ fn add_to<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, keystream: 
     let input = W::load_part(with.isa(), message.buffers.input());
     let output = input ^ keystream;
     // The keystream past the end of the message must not be hashed.
-    (output, if with.way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
+    (output, if with.params.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
 }
 
 /// Encrypts the counters of data and of masks.

@@ -1,0 +1,92 @@
+//! The computations of modes that kernels can do together with the cipher.
+//!
+//! Without a fused kernel, a mode runs the cipher and then a **pass** of its own: GHASH over the ciphertext,
+//! or the checksum of the plaintext. A fused kernel does both at once. The planner compares the two: a fused
+//! kernel leads from source to sink, and a pass leads from the cipher's output to the sink.
+//!
+//! The folder of a mode defines the trait of its kernels. The folder of a cipher implements it and adds the
+//! rows.
+
+use std::fmt;
+
+use super::WholePart;
+use crate::mode::chained::chain::ChainKernel;
+use crate::mode::gcm::kernel::GcmKernel;
+use crate::mode::ocb::kernel::OcbKernel;
+
+/// A computation of modes that fused kernels serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fused {
+    /// GCM: CTR and GHASH. Its pass is GHASH.
+    Gcm,
+    /// OCB: masked blocks and the checksum of the plaintext. Its pass is the checksum.
+    Ocb,
+    /// CBC and CFB encryption, OFB and CMAC: chains, of which many run side by side. Its pass gathers one
+    /// block of each chain, and adds the blocks that the mode adds.
+    Chains,
+}
+
+impl Fused {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Gcm, Self::Ocb, Self::Chains];
+
+    /// The name of the job and, after the cipher's name, of its kernels.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gcm => "gcm",
+            Self::Ocb => "ocb",
+            Self::Chains => "chains",
+        }
+    }
+
+    /// The name of the pass.
+    pub const fn pass(self) -> &'static str {
+        match self {
+            Self::Gcm => "ghash",
+            Self::Ocb => "ocb-checksum",
+            Self::Chains => "chain-blocks",
+        }
+    }
+
+    /// Whether the cipher encrypts counters.
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Gcm)
+    }
+
+    /// Whether the cipher also runs in the direction of decryption.
+    pub const fn runs_both_ways(self) -> bool {
+        matches!(self, Self::Ocb)
+    }
+}
+
+/// A fused kernel that is bound to a key.
+pub enum FusedPart {
+    /// For [`Fused::Gcm`].
+    Gcm(Box<dyn GcmKernel>),
+    /// For [`Fused::Ocb`].
+    Ocb(Box<dyn OcbKernel>),
+    /// For [`Fused::Chains`].
+    Chains(Box<dyn ChainKernel>),
+}
+
+impl FusedPart {
+    /// The cipher alone.
+    pub fn into_whole(self) -> Box<dyn WholePart> {
+        match self {
+            Self::Gcm(kernel) => kernel,
+            Self::Ocb(kernel) => kernel,
+            Self::Chains(kernel) => kernel,
+        }
+    }
+}
+
+impl fmt::Debug for FusedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Gcm(_) => Fused::Gcm,
+            Self::Ocb(_) => Fused::Ocb,
+            Self::Chains(_) => Fused::Chains,
+        };
+        write!(f, "FusedPart({}, secret)", name.name())
+    }
+}
