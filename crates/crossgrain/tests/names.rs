@@ -99,6 +99,7 @@ fn names_say_what_the_record_says() {
                 let back = if direction == Direction::Decrypt { "-decrypt" } else { "" };
                 (stem == format!("{cipher}-{}{back}", fused.name()), 3)
             }
+            Action::Frame(fused) => (Some(stem) == fused.frame(), 3),
             Action::Pass(fused) => (stem == fused.pass(), 3),
             Action::Search(direction, usage, _) => {
                 let list = if usage == Use::Once { "-list" } else { "" };
@@ -200,8 +201,8 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
             Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
             Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
             Action::Fused(_, direction, bind) => bind(features, direction, keys).is_some(),
-            // A mode binds its pass.
-            Action::Pass(_) => continue,
+            // Frames and passes are not bound to a key.
+            Action::Frame(_) | Action::Pass(_) => continue,
             Action::Search(.., bind) => {
                 let all = ciphers(family).into_iter();
                 let bound: Vec<_> = all.map(|cipher| bind(features, cipher, &known).is_some()).collect();
@@ -226,7 +227,14 @@ fn check_plan(plan: &Plan, job: Job) {
         }
         (Birth::Mode(fused), [stages @ .., pass]) => {
             assert!(matches!(pass.variant.action, Action::Pass(own) if own == fused), "{job:?}: {plan}");
-            stages
+            match stages {
+                [frame, stages @ ..] if matches!(frame.variant.action, Action::Frame(_)) => stages,
+                [first, ..] if fused.frame().is_some() => {
+                    assert!(matches!(first.variant.action, Action::Whole(..)), "{job:?}: {plan}");
+                    stages
+                }
+                _ => stages,
+            }
         }
         (_, stages) => stages,
     };
@@ -241,7 +249,7 @@ fn check_plan(plan: &Plan, job: Job) {
                 assert!(job.birth.counts(), "{plan}");
                 return assert_eq!(stages.len(), 1);
             }
-            Action::Fused(..) | Action::Pass(_) => panic!("{plan}"),
+            Action::Fused(..) | Action::Frame(_) | Action::Pass(_) => panic!("{plan}"),
             Action::Search(..) | Action::SearchStep(..) => return check_search(plan, job),
             Action::Load(_) if shape.is_none() => {
                 assert!(!job.birth.counts(), "{plan}");

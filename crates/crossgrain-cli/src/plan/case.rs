@@ -9,9 +9,9 @@ use crossgrain::internal::text::{grouped, size};
 use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
-use crossgrain::plan::graph::{BULK_BYTES, JobFlow, OUTPUT};
+use crossgrain::plan::graph::{BULK_BYTES, BYTES, JobFlow};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Birth, Costs, Job, Leaks, Limits, Place, Plans};
+use crossgrain::plan::{Birth, Costs, Fused, Job, Leaks, Limits, Place, Plans};
 use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
@@ -98,6 +98,10 @@ impl Facts {
                 let usage = usage.name();
                 let keys = grouped(keys);
                 format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
+            }
+            // One message is serial, so no plan makes it faster.
+            (Birth::Mode(Fused::Chains), _) => {
+                format!("{} {mode} of {} in many messages", job.cipher, size(*len_bytes))
             }
             _ => format!("{} {mode} of {}", job.cipher, size(*len_bytes)),
         }
@@ -282,7 +286,7 @@ impl Case {
     pub(super) fn representations(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.flow.representations().iter().map(String::as_str).collect();
         if self.facts.is_some() {
-            names.retain(|name| *name != OUTPUT);
+            names.retain(|name| *name != BYTES);
             names.sort_by_key(|name| grain(name));
         }
         names
@@ -311,7 +315,7 @@ fn cheapest() -> String {
 
 /// Whether an edge is a kernel from bytes to bytes. The pass of a mode may follow.
 fn is_whole(edge: &Edge) -> bool {
-    edge.from == Node::Source && (edge.to == Node::Sink || edge.to.representation() == Some(OUTPUT))
+    edge.from == Node::Source && (edge.to == Node::Sink || edge.to.representation() == Some(BYTES))
 }
 
 /// The representation of an edge that computes parts: that of its end points, or of its variant.

@@ -4,6 +4,9 @@
 //! or the checksum of the plaintext. A fused kernel does both at once. The planner compares the two: a fused
 //! kernel leads from source to sink, and a pass leads from the cipher's output to the sink.
 //!
+//! A mode may also add blocks around the cipher, such as OCB's offsets. Kernels from bytes to bytes add them
+//! in registers. A plan on tiles begins with a **frame**, which adds them in memory.
+//!
 //! The folder of a mode defines the trait of its kernels. The folder of a cipher implements it and adds the
 //! rows.
 
@@ -19,7 +22,7 @@ use crate::mode::ocb::kernel::OcbKernel;
 pub enum Fused {
     /// GCM: CTR and GHASH. Its pass is GHASH.
     Gcm,
-    /// OCB: masked blocks and the checksum of the plaintext. Its pass is the checksum.
+    /// OCB: masked blocks and the checksum of the plaintext. Its pass is the checksum, its frame the masks.
     Ocb,
     /// CBC and CFB encryption, OFB and CMAC: chains, of which many run side by side. Its pass gathers one
     /// block of each chain, and adds the blocks that the mode adds.
@@ -45,6 +48,14 @@ impl Fused {
             Self::Gcm => "ghash",
             Self::Ocb => "ocb-checksum",
             Self::Chains => "chain-blocks",
+        }
+    }
+
+    /// The name of the frame, if the mode adds blocks around the cipher.
+    pub const fn frame(self) -> Option<&'static str> {
+        match self {
+            Self::Ocb => Some("ocb-masks"),
+            Self::Gcm | Self::Chains => None,
         }
     }
 

@@ -5,7 +5,7 @@
 //! rounds. A named variant without a place in the plan is an error.
 
 use super::compose::Cost;
-use super::{Birth, Job, Limits, Plan, Stage, is_usable};
+use super::{Job, Limits, Plan, Stage, is_usable};
 use crate::block::Error;
 use crate::kernel::search::Step;
 use crate::kernel::{Part, cut};
@@ -24,7 +24,7 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
             vec![Stage { variant: kernel, round: 0 }]
         }
         _ if job.birth.is_search() => Forcing::new(job, limits, named).search()?,
-        _ => with_pass(job, limits)?,
+        _ => with_mode(job, limits)?,
     };
     let unused = |variant: &&&Variant| !stages.iter().any(|stage| std::ptr::eq(stage.variant, **variant));
     match named.iter().find(unused) {
@@ -33,32 +33,55 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     }
 }
 
-/// The stages of the cipher, followed by the pass of the job's mode.
-///
-/// A pass alone does not say how the cipher runs. The last variant of the whole cipher then computes it.
-fn with_pass(job: Job, limits: &Limits) -> Result<Vec<Stage>, Error> {
-    let is_pass = |variant: &&Variant| matches!(variant.action, Action::Pass(_));
-    let is_whole = |variant: &&Variant| matches!(variant.action, Action::Whole(..) | Action::WholeCounter(_));
-    let last = |fits: &dyn Fn(&&Variant) -> bool| {
-        let usable = |variant: &&Variant| fits(variant) && is_usable(variant, job, limits);
-        table().iter().rev().find(usable)
+/// The stages of the cipher, between the frame and the pass of the job's mode.
+fn with_mode(job: Job, limits: &Limits) -> Result<Vec<Stage>, Error> {
+    let (of_mode, of_cipher): (Vec<_>, Vec<_>) =
+        limits.forced.iter().copied().partition(|variant| is_frame(variant) || is_pass(variant));
+    let mut stages = match of_cipher[..] {
+        [] => any_cipher(job, limits, of_mode.iter().any(|variant| is_frame(variant)))?,
+        [whole] if is_whole(whole) && job.takes(whole) => vec![Stage { variant: whole, round: 0 }],
+        _ => Forcing::new(job, limits, &of_cipher).stages()?,
     };
-    let (passes, mut named): (Vec<_>, Vec<_>) = limits.forced.iter().copied().partition(is_pass);
-    if named.is_empty() {
-        let is_part = |variant: &&Variant| matches!(variant.action, Action::Tile(part, ..) if part == Part::whole(job.cipher.family()));
-        named.extend(last(&is_whole).or_else(|| last(&is_part)));
-    }
-    let mut stages = match named[..] {
-        [] => return Err(unfit(limits.forced[0], "name a variant of the cipher as well")),
-        [whole] if is_whole(&whole) && job.takes(whole) => vec![Stage { variant: whole, round: 0 }],
-        _ => Forcing::new(job, limits, &named).stages()?,
+    let stage = |fits: fn(&Variant) -> bool| {
+        let named = of_mode.iter().copied().find(|variant| fits(variant) && job.takes(variant));
+        let variant = named.or_else(|| last(job, limits, &fits));
+        variant.map(|variant| Stage { variant, round: 0 })
     };
-    if matches!(job.birth, Birth::Mode(_)) {
-        let takes = |pass: &&Variant| is_pass(pass) && job.takes(pass);
-        let pass = passes.iter().copied().find(takes).or_else(|| last(&is_pass));
-        stages.extend(pass.map(|variant| Stage { variant, round: 0 }));
+    if matches!(stages[0].variant.action, Action::Load(_)) {
+        stages.splice(0..0, stage(is_frame));
     }
+    stages.extend(stage(is_pass));
     Ok(stages)
+}
+
+/// The last variant of the whole cipher in the table, for a frame or a pass, which do not say how the cipher
+/// runs. A frame needs one on tiles.
+fn any_cipher(job: Job, limits: &Limits, on_tiles: bool) -> Result<Vec<Stage>, Error> {
+    let whole = Part::whole(job.cipher.family());
+    let is_part = |variant: &Variant| matches!(variant.action, Action::Tile(part, ..) if part == whole);
+    if let Some(variant) = last(job, limits, &is_whole).filter(|_| !on_tiles) {
+        return Ok(vec![Stage { variant, round: 0 }]);
+    }
+    let part = last(job, limits, &is_part);
+    let part = part.ok_or_else(|| unfit(limits.forced[0], "name a variant of the cipher as well"))?;
+    Forcing::new(job, limits, &[part]).stages()
+}
+
+/// The last usable variant in the table that fits.
+fn last(job: Job, limits: &Limits, fits: &dyn Fn(&Variant) -> bool) -> Option<&'static Variant> {
+    table().iter().rev().find(|variant| fits(variant) && is_usable(variant, job, limits))
+}
+
+const fn is_frame(variant: &Variant) -> bool {
+    matches!(variant.action, Action::Frame(_))
+}
+
+const fn is_pass(variant: &Variant) -> bool {
+    matches!(variant.action, Action::Pass(_))
+}
+
+const fn is_whole(variant: &Variant) -> bool {
+    matches!(variant.action, Action::Whole(..) | Action::WholeCounter(_))
 }
 
 /// Checks that a variant may be used under these limits.

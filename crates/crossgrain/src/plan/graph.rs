@@ -9,8 +9,9 @@
 //! * A part on a tile leads over the steps that it computes, at every position where they occur.
 //! * A whole cipher leads from the source to the sink.
 //!
-//! The job of a mode has one more node: the output of the cipher, as bytes. Whole ciphers and stores lead to
-//! it, and the mode's pass leads from it to the sink. A fused kernel leads from the source to the sink.
+//! The job of a mode has two more nodes: bytes before and after the cipher. Whole ciphers and stores lead to
+//! the latter, and the mode's pass leads from it to the sink. If the mode has a frame, it leads from the source
+//! to the former, where loads begin. A fused kernel leads from the source to the sink.
 //!
 //! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
 //! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
@@ -149,18 +150,18 @@ fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Erro
     shapes.sort();
     shapes.dedup();
     if let Birth::Mode(_) = job.birth {
-        shapes.push(OUTPUT.to_owned());
+        shapes.push(BYTES.to_owned());
     }
     Flow::new(&names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job), &shapes)
 }
 
-/// The representation between the cipher and the pass of a mode: bytes in the job's buffers.
-pub const OUTPUT: &str = "output";
+/// The representation of blocks in the job's buffers, between the cipher and the pass of a mode.
+pub const BYTES: &str = "bytes";
 
 /// The node to which the cipher's output leads.
 fn output(flow: &Flow, job: Job) -> Node {
     match job.birth {
-        Birth::Mode(_) => Node::between(flow.parts().len(), OUTPUT),
+        Birth::Mode(_) => Node::between(flow.parts().len(), BYTES),
         _ => Node::Sink,
     }
 }
@@ -202,8 +203,12 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
         Action::Load(_) => {
-            if !job.birth.counts() {
-                flow.source(name, &repr, cost)?;
+            match job.birth {
+                Birth::Mode(fused) if fused.frame().is_some() => {
+                    flow.edge(edge(Node::between(0, BYTES), Node::between(0, &repr)))?;
+                }
+                birth if birth.counts() => {}
+                _ => flow.source(name, &repr, cost)?,
             }
             if variant.repr != Repr::Blocks {
                 flow.conversion(name, &blocks, &repr, cost)?;
@@ -224,6 +229,7 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
         }
         Action::Whole(..) | Action::WholeCounter(_) => flow.edge(edge(Node::Source, output))?,
         Action::Fused(..) | Action::Search(..) => flow.edge(edge(Node::Source, Node::Sink))?,
+        Action::Frame(_) => flow.edge(edge(Node::Source, Node::between(0, BYTES)))?,
         Action::Pass(_) => flow.edge(edge(output, Node::Sink))?,
         Action::SearchStep(step, direction, _) => add_step(flow, variant, (step, direction), cost)?,
     }

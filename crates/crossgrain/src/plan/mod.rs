@@ -155,7 +155,7 @@ impl Job {
                 }
                 Action::Whole(way, _) => way == direction && !birth.counts() && !birth.is_search(),
                 Action::Fused(fused, way, _) => way == direction && birth == Birth::Mode(fused),
-                Action::Pass(fused) => birth == Birth::Mode(fused),
+                Action::Frame(fused) | Action::Pass(fused) => birth == Birth::Mode(fused),
                 Action::Search(way, own, _) => {
                     let fits = matches!(birth, Birth::Keys { usage, .. } if usage == own);
                     fits && (way == direction || either)
@@ -206,7 +206,7 @@ pub struct Stage {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// At least one: a kernel from bytes to bytes, or an entry into a tile, parts, and an exit. The pass of a
-    /// mode may follow.
+    /// mode may follow, and its frame may come first.
     #[doc(hidden)]
     pub stages: Vec<Stage>,
     /// The predicted cost of all stages; zero for a forced plan.
@@ -220,12 +220,12 @@ impl Plan {
         self.stages.iter().filter_map(|stage| stage.variant.repr.bundle_blocks()).max().unwrap_or(1)
     }
 
-    /// The stages that a program runs. The mode itself runs its pass, which comes last.
+    /// The stages of the cipher, between the frame and the pass of a mode.
     pub(crate) fn cipher_stages(&self) -> &[Stage] {
-        match self.pass() {
-            Some(_) => &self.stages[..self.stages.len() - 1],
-            None => &self.stages,
-        }
+        let is_of_mode = |stage: &Stage| matches!(stage.variant.action, Action::Frame(_) | Action::Pass(_));
+        let before = self.stages.iter().take_while(|stage| is_of_mode(stage)).count();
+        let after = self.stages[before..].iter().rev().take_while(|stage| is_of_mode(stage)).count();
+        &self.stages[before..self.stages.len() - after]
     }
 
     /// The mode's pass after the cipher. `None` for a fused kernel, and for jobs without a mode.

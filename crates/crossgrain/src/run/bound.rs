@@ -6,7 +6,7 @@
 //! * One stage that computes a mode together with the cipher: its trait is the mode's.
 //! * A source, then parts and conversions on tiles, then a store of bytes ([`Tiled`]).
 //!
-//! The pass of a mode, which may follow, is bound by the mode.
+//! The frame of a mode needs no binding (see `frame`), and its pass is bound by the mode.
 //!
 //! Binding rejects a plan that does not lead from a source to bytes.
 
@@ -179,7 +179,7 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &mut Option<Whiten
                 steps.push(Step::Part(part.ok_or_else(missing)?.into()));
             }
             Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
-            Action::Pass(_) | Action::Search(..) | Action::SearchStep(..) => {
+            Action::Frame(_) | Action::Pass(_) | Action::Search(..) | Action::SearchStep(..) => {
                 return Err(Error::NoPlan(format!("{} gives no bytes", variant.name)));
             }
         }

@@ -100,6 +100,8 @@ pub enum Action {
     WholeCounter(BindWhole),
     /// Computes a mode together with the whole cipher, from bytes to bytes.
     Fused(Fused, Direction, BindFused),
+    /// Adds blocks around a cipher that runs on tiles. `run` binds it.
+    Frame(Fused),
     /// Computes a mode's own pass over the bytes, after the cipher. The mode binds it.
     Pass(Fused),
     /// Runs all steps of a search in one kernel, one key per lane, for tables with the given number of uses.
@@ -131,6 +133,7 @@ impl fmt::Debug for Action {
             Self::Whole(direction, _) => direction.name(),
             Self::WholeCounter(_) => "WholeCounter",
             Self::Fused(fused, ..) => fused.name(),
+            Self::Frame(fused) => fused.frame().unwrap_or_default(),
             Self::Pass(fused) => fused.pass(),
             Self::Search(..) => "Search",
             Self::SearchStep(step, ..) => step.name(),
@@ -184,7 +187,7 @@ impl Variant {
         let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
         match self.family {
             Some(own) => own == family,
-            None if matches!(self.action, Action::Pass(_)) => true,
+            None if matches!(self.action, Action::Frame(_) | Action::Pass(_)) => true,
             None => table().iter().any(|row| row.repr == self.repr && is_part(row)),
         }
     }

@@ -141,12 +141,14 @@ pub(crate) fn fused<I: Isa>(family: Family, fused: Fused, direction: Direction, 
     of::<I>(family, &stem, Repr::Blocks, Action::Fused(fused, direction, bind))
 }
 
-/// Adds the passes of modes that run the cipher and their own computation one after the other.
+/// Adds the frames and passes of modes that run the cipher and their own computation one after the other.
 fn passes(rows: &mut Vec<Variant>) {
-    let pass = |(isa, needs): Set, fused: Fused| {
-        named(format!("{}/{}", fused.pass(), Repr::Blocks), (isa, needs), Repr::Blocks, Action::Pass(fused))
+    let row = |name: &str, set: Set, action: Action| {
+        named(format!("{name}/{}", Repr::Blocks), set, Repr::Blocks, action)
     };
+    let pass = |set: Set, fused: Fused| row(fused.pass(), set, Action::Pass(fused));
     for fused in Fused::ALL {
+        rows.extend(fused.frame().map(|name| row(name, set::<Portable>(), Action::Frame(fused))));
         rows.push(pass(set::<Portable>(), fused));
     }
     for_each_register!(carryless_from_widest, W => {
