@@ -238,25 +238,40 @@ fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize)
 fn tell_dropped(cipher: Cipher, contradictions: &[Contradiction], wild: usize) {
     tell_contradictions(contradictions);
     if wild > 0 {
-        error::tell(&format!(
-            "{cipher}: {wild} costs spread by more than {:.0} % and are not kept: the machine is busy, measure again \
-             when it is not",
-            100.0 * WILD
-        ));
+        error::tell(&wild_spreads(cipher, wild));
     }
 }
 
-/// Reports, once per job, that the plan by measured costs was slower than the shipped plan.
+/// The message for costs that are dropped because of their spread.
+fn wild_spreads(cipher: Cipher, wild: usize) -> String {
+    format!(
+        "{cipher}: {} costs spread by more than {:.0} % and are not kept: the machine is busy, measure again when it \
+         is not",
+        grouped(wild),
+        100.0 * WILD
+    )
+}
+
+/// Reports that plans by measured costs were slower than the shipped plans.
 pub(crate) fn tell_contradictions(contradictions: &[Contradiction]) {
-    for (at, Contradiction { job, slower }) in contradictions.iter().enumerate() {
-        if contradictions[..at].iter().all(|before| before.job != *job) {
-            error::tell(&format!(
-                "{job}: the plan by measured costs was {:.0} % slower end to end than the shipped plan, and the \
-                 measured costs of both are not kept",
-                100.0 * slower
-            ));
-        }
+    for line in contradicted(contradictions) {
+        error::tell(&line);
     }
+}
+
+/// The messages for costs that are dropped because they contradict the shipped plans. A job has one message,
+/// for its first contradiction.
+fn contradicted(contradictions: &[Contradiction]) -> impl Iterator<Item = String> {
+    let is_first = |(at, found): &(usize, &Contradiction)| {
+        contradictions[..*at].iter().all(|before| before.job != found.job)
+    };
+    contradictions.iter().enumerate().filter(is_first).map(|(_, Contradiction { job, slower })| {
+        format!(
+            "{job}: the plan by measured costs was {:.0} % slower end to end than the shipped plan, and the measured \
+             costs of both are not kept",
+            100.0 * slower
+        )
+    })
 }
 
 fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {
@@ -332,4 +347,39 @@ fn rough(age_s: u64) -> String {
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
     writeln!(io::stdout(), "{}", escaped(&text.to_string())).map_err(|error| Error::print(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use crossgrain::internal::tune::Contradiction;
+    use crossgrain::plan::{Birth, Job};
+    use crossgrain::{Cipher, Direction};
+
+    use super::{contradicted, wild_spreads};
+
+    /// The other messages are tested in `tests/messages.rs`. These depend on measured times.
+    #[test]
+    fn dropped_costs_are_explained() {
+        let contradiction = |birth, slower| {
+            let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth };
+            Contradiction { job, slower }
+        };
+        let found = [
+            contradiction(Birth::Counter, 0.123),
+            contradiction(Birth::Bytes, 1.0),
+            contradiction(Birth::Counter, 0.5),
+        ];
+        let slower = |source, percent| {
+            format!(
+                "aes-128, encrypt, from {source}: the plan by measured costs was {percent} % slower end to end than \
+                 the shipped plan, and the measured costs of both are not kept"
+            )
+        };
+        assert_eq!(contradicted(&found).collect::<Vec<_>>(), [slower("a counter", 12), slower("bytes", 100)]);
+        assert_eq!(
+            wild_spreads(Cipher::Serpent256, 1234),
+            "serpent-256: 1,234 costs spread by more than 50 % and are not kept: the machine is busy, measure again \
+             when it is not"
+        );
+    }
 }
