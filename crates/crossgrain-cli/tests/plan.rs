@@ -136,7 +136,7 @@ fn wrong_usage_is_told_in_one_line() {
 #[test]
 fn totals_are_sums_of_their_paths() {
     for (isa, cipher) in [(Some("portable"), "aes-192"), (Some("avx2"), "aes-128"), (None, "aes-256")] {
-        for job in ["ctr", "ecb", "ecb-decrypt"] {
+        for job in ["ctr", "ecb", "ecb-decrypt", "gcm", "ocb", "ocb-decrypt", "chains"] {
             let answer = json(&plan_on(isa, &["--cipher", cipher, "--job", job, "--json"]));
             assert_eq!((&answer["job"], &answer["effort"]), (&job.into(), &"estimate".into()));
             adds_up(&answer);
@@ -149,6 +149,37 @@ fn totals_are_sums_of_their_paths() {
             assert!(answer["gain_percent"].as_f64().unwrap() >= 0.0);
         }
     }
+}
+
+/// A mode's plan is one kernel for all of it, or the cipher followed by the mode's own pass.
+#[test]
+fn modes_are_jobs() {
+    let path = |isa, id: &str| {
+        let answer = json(&plan_on(isa, &[id, "--json"]));
+        let names = answer["path"].as_array().unwrap().clone();
+        names.iter().map(|step| step["variant"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (job, last) in [("gcm", "ghash/"), ("ocb", "ocb-checksum/"), ("chains", "chain-blocks/")] {
+        for cipher in ["aes-256", "serpent-128", "sm4"] {
+            let names = path(Some("portable"), &format!("{cipher}-{job}"));
+            let is_one_kernel = names.len() == 1 && names[0].contains(&format!("-{job}/"));
+            assert!(is_one_kernel || names.last().unwrap().starts_with(last), "{cipher}-{job}: {names:?}");
+        }
+    }
+    if Features::of_cpu().contains(Features::AES) {
+        assert!(path(None, "aes-128-gcm")[0].starts_with("aes-gcm/blocks/"));
+        assert!(path(Some("avx2"), "aes-128-gcm").last().unwrap().starts_with("ghash/blocks/"));
+    }
+    // The same job under the names that the benchmark and other modes give it.
+    let same = ["aes-128-cbc", "aes-128-ofb", "modes/aes-128/cbc-many", "aes-128-chains"];
+    assert!(same.map(|id| path(None, id)).windows(2).all(|two| two[0] == two[1]));
+    assert_eq!(path(None, "lengths/aes-128-ctr/best/16"), path(None, "aes-128-ctr"));
+    assert_eq!(path(None, "aes-128-xts-decrypt"), path(None, "aes-128-ecb-decrypt"));
+    refused(&plan(&["aes-128-eax"]), 2, "ctr and chains");
+    refused(&plan(&["aes-128-rot13"]), 2, "gcm");
+    refused(&plan(&["gcm"]), 2, "names no cipher");
+    refused(&plan(&["serpent-128-gcm-siv"]), 2, "aes");
+    refused(&plan(&["aes-128-gcm", "--job", "ctr"]), 2, "cannot be used with");
 }
 
 /// Every cipher, direction, source of keys and number of known bits gives a kernel or a composition, with a
@@ -508,7 +539,7 @@ fn stored_plans_that_do_not_fit_are_refused() {
     for (contents, exit, reason) in [
         (String::new(), 3, "corrupt"),
         (whole[..whole.len() / 2].to_owned(), 3, "corrupt"),
-        (whole.replace("\"format\": 1", "\"format\": 9"), 2, "newer version"),
+        (whole.replace("\"format\": 2", "\"format\": 9"), 2, "newer version"),
         (whole.replace("/portable", "/important"), 2, "no variant is called"),
         (whole.replace("\"counter\"", "\"bytes\""), 3, "has no place there"),
     ] {

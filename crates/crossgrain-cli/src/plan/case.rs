@@ -151,7 +151,7 @@ impl Case {
         }
         let report = flow.at(facts.len_bytes).report(RUNNERS_UP);
         let mut report = report.map_err(|error| Error::usage(error.to_string()))?;
-        for edge in flow.edges().iter().enumerate().filter(|(_, edge)| is_whole(edge)) {
+        for edge in flow.edges().iter().enumerate().filter(|(_, edge)| is_whole(&flow, edge)) {
             add_whole(&mut report.pure, &flow, edge, facts.len_bytes);
         }
         let title = facts.title();
@@ -314,8 +314,9 @@ fn cheapest() -> String {
 }
 
 /// Whether an edge is a kernel from bytes to bytes. The pass of a mode may follow.
-fn is_whole(edge: &Edge) -> bool {
-    edge.from == Node::Source && (edge.to == Node::Sink || edge.to.representation() == Some(BYTES))
+fn is_whole(flow: &Flow, edge: &Edge) -> bool {
+    let ends_in_bytes = edge.to == Node::Sink || edge.to.representation() == Some(BYTES);
+    edge.from == Node::Source && ends_in_bytes && flow.parts_of(edge).len() == flow.parts().len()
 }
 
 /// The representation of an edge that computes parts: that of its end points, or of its variant.

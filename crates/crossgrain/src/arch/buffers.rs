@@ -318,29 +318,31 @@ impl<'a> Buffers<'a> {
         Run(self)
     }
 
-    /// Reads the input from byte `at` to its end, whole 128-bit lanes, into `N` words. Lanes beyond the end
-    /// are zero.
+    /// Reads the input from byte `at` on into `N` words, as far as it reaches. Bytes beyond the end are zero.
     ///
     /// # Panics
     /// If `at` is beyond the end.
     #[inline(always)]
-    pub fn load_lanes<W: ByteLanes, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
+    pub fn load_part<W: ByteLanes, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
         let bytes = &self.input()[at..];
         each!(i < N => {
             let from = (i * W::BYTES).min(bytes.len());
-            W::load_lanes(isa, &bytes[from..][..W::BYTES.min(bytes.len() - from)])
+            match &bytes[from..][..W::BYTES.min(bytes.len() - from)] {
+                [] => W::splat(isa, 0),
+                part => W::load_part(isa, part),
+            }
         })
     }
 
-    /// Writes the output from byte `at` to its end, whole 128-bit lanes, from `N` words.
+    /// Writes the output from byte `at` on from `N` words, as far as it reaches.
     ///
     /// # Panics
     /// If `at` is beyond the end.
     #[inline(always)]
-    pub fn store_lanes<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
+    pub fn store_part<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
         let places = self.output_mut()[at..].chunks_mut(W::BYTES);
         for (word, place) in words.into_iter().zip(places) {
-            word.store_lanes(place);
+            word.store_part(place);
         }
     }
 }

@@ -59,6 +59,15 @@ impl Fused {
         }
     }
 
+    /// The share of a kernel's cost that grows with the cipher's rounds. The rest of the mode takes the other
+    /// execution ports, or the memory, during the rounds.
+    pub(crate) const fn share_of_rounds(self) -> f64 {
+        match self {
+            Self::Gcm | Self::Chains => 0.3,
+            Self::Ocb => 0.8,
+        }
+    }
+
     /// Whether the cipher encrypts counters.
     pub const fn counts(self) -> bool {
         matches!(self, Self::Gcm)

@@ -4,7 +4,7 @@
 //! from their number of instructions. [`Costs::filled`] scales estimates for variants that were not measured
 //! here.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -51,15 +51,15 @@ const INSTRUCTION_NS: f64 = 0.11;
 impl Costs {
     /// The shipped estimates, plus derived ones for rows without a shipped line. Reads no clock. The shipped
     /// costs are for the first cipher of each family. Costs of rows that span all rounds are scaled by the
-    /// number of rounds.
+    /// number of rounds, those of modes' kernels in part.
     pub fn estimates(cipher: Cipher) -> Self {
         let family = cipher.family();
         let rounds = cipher.rounds() as f64 / family.first().rounds() as f64;
-        let grow: HashSet<_> =
-            table().iter().filter(|row| row.grows_with_rounds(family)).map(|row| &row.name).collect();
+        let grow: HashMap<_, _> =
+            table().iter().map(|row| (&row.name, row.share_of_rounds(family))).collect();
         let scaled = |(name, known): (&String, &Known)| {
-            let factor = if grow.contains(name) { rounds } else { 1.0 };
-            (name.clone(), known.cost.scaled(factor))
+            let share = grow.get(name).copied().unwrap_or_default();
+            (name.clone(), known.cost.scaled(1.0 + share * (rounds - 1.0)))
         };
         ESTIMATES.by_name.iter().map(scaled).collect()
     }

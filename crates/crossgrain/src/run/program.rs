@@ -380,9 +380,13 @@ impl Program {
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match self.bound[0].kernel() {
-            // Without a tail, the kernel runs directly. The general path would add more than the cost of a
-            // block.
-            Ok(kernel) if buffers.len_bytes().is_multiple_of(BLOCK_BYTES) => kernel.run(source, buffers),
+            // The kernel runs directly if it can. The general path would add more than the cost of a block.
+            Ok(kernel)
+                if buffers.len_bytes().is_multiple_of(BLOCK_BYTES)
+                    || kernel.takes_partial_blocks(&source) =>
+            {
+                kernel.run(source, buffers)
+            }
             _ => self.run_bundles(source, buffers),
         }
     }

@@ -192,15 +192,16 @@ impl Variant {
         }
     }
 
-    /// Whether it spans all rounds of the family's ciphers. Its cost is then proportional to the number of
-    /// rounds.
-    pub(crate) fn grows_with_rounds(&self, family: Family) -> bool {
-        self.family == Some(family)
-            && match self.action {
-                Action::Tile(part, ..) => part == Part::whole(family),
-                Action::SearchStep(Step::Comparison, ..) => false,
-                _ => true,
-            }
+    /// The share of its cost that is proportional to the number of rounds of the family's ciphers: all if it
+    /// spans the whole cipher, none if it is a step.
+    pub(crate) fn share_of_rounds(&self, family: Family) -> f64 {
+        match self.action {
+            _ if self.family != Some(family) => 0.0,
+            Action::Tile(part, ..) if part != Part::whole(family) => 0.0,
+            Action::SearchStep(Step::Comparison, ..) => 0.0,
+            Action::Fused(fused, ..) => fused.share_of_rounds(),
+            _ => 1.0,
+        }
     }
 
     /// Whether it can run with these instructions.

@@ -108,6 +108,9 @@ pub(super) unsafe fn load_part_of_two(bytes: *const u8, len_bytes: usize) -> __m
             return _mm256_zextsi128_si256(load_part(bytes, len_bytes));
         }
         let front = _mm256_zextsi128_si256(_mm_loadu_si128(bytes.cast()));
+        if len_bytes == 16 {
+            return front;
+        }
         let back = _mm_loadu_si128(bytes.add(len_bytes - 16).cast());
         _mm256_inserti128_si256::<1>(front, shifted_down(back, 32 - len_bytes))
     }

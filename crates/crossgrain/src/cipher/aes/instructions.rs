@@ -99,11 +99,11 @@ impl<W: AesLanes> Cipher<W> {
     #[inline(never)]
     fn run_counted(&self, mut first: Counter, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, .. } = *self;
-        let blocks = buffers.len_bytes() / BLOCK_BYTES;
+        let blocks = buffers.len_bytes().div_ceil(BLOCK_BYTES);
         // The number of counters before the wrap, less one.
         let left = u64::MAX - first.value as u64;
         if let Ok(left) = usize::try_from(left)
-            && left < blocks
+            && left.saturating_add(1) < blocks
         {
             let mut low = buffers.take_front((left + 1) * BLOCK_BYTES);
             isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
@@ -146,6 +146,10 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
         }
+    }
+
+    fn takes_partial_blocks(&self, source: &Source<'_>) -> bool {
+        matches!(source, Source::Counter(_))
     }
 
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
@@ -307,16 +311,22 @@ pub(super) trait Bundle<W: AesLanes> {
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N];
 }
 
-/// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder as one
-/// register or as eight.
+/// Runs a bundle kernel over any number of bytes: eight registers at a time, then the remainder `REST` registers
+/// at a time, and at the end one. The last register may be incomplete.
+///
+/// An AES instruction takes about four cycles, so four registers take hardly longer than one. A kernel whose
+/// bundles must all have eight registers has a `REST` of eight.
 ///
 /// Kernels take a job's buffers by reference. A copy would read pairs of words right after they were stored
 /// one by one, which defeats store forwarding.
 #[inline(always)]
-pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, buffers: &mut Buffers<'_>) {
+pub(super) fn over_bundles<W: AesLanes, K: Bundle<W>, const REST: usize>(
+    isa: W::Isa,
+    kernel: &mut K,
+    buffers: &mut Buffers<'_>,
+) {
     let mut buffers = buffers.reborrow();
     let len_bytes = buffers.len_bytes();
-    assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
     let bundle_bytes = IN_FLIGHT * W::BYTES;
     let mut at = 0;
     let mut run = buffers.run();
@@ -327,18 +337,19 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
         at += bundle_bytes;
     }
     drop(run);
-    match len_bytes - at {
-        0 => {}
-        rest_bytes if rest_bytes <= W::BYTES => {
-            let output = kernel.run::<1>(buffers.load_lanes(isa, at), at / BLOCK_BYTES);
-            buffers.store_lanes(at, output);
-        }
-        _ => {
-            let output = kernel.run::<IN_FLIGHT>(buffers.load_lanes(isa, at), at / BLOCK_BYTES);
-            buffers.store_lanes(at, output);
-        }
+    while len_bytes - at > W::BYTES {
+        let output = kernel.run::<REST>(buffers.load_part(isa, at), at / BLOCK_BYTES);
+        buffers.store_part(at, output);
+        at = (at + REST * W::BYTES).min(len_bytes);
+    }
+    if at < len_bytes {
+        let output = kernel.run::<1>(buffers.load_part(isa, at), at / BLOCK_BYTES);
+        buffers.store_part(at, output);
     }
 }
+
+/// Registers in which most kernels run a remainder.
+pub(super) const FEW_IN_FLIGHT: usize = 4;
 
 /// The part of a mode around the cipher.
 pub(super) trait Frame<W: AesLanes> {
@@ -408,8 +419,10 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, before, buffers, .. } = self;
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let frame = F::from(Before(W::broadcast(isa, &before)));
-        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT>::new(isa, keys, frame), buffers);
+        let mut bundle = FramedBundle::<W, F, ENCRYPT>::new(isa, keys, frame);
+        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
     }
 }
 
@@ -446,7 +459,9 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for UnderMasks<'_, '_, W, ENCRYPT>
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, masks, buffers } = self;
-        over_bundles(isa, &mut FramedBundle::<W, _, ENCRYPT>::new(isa, keys, masks), buffers);
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, masks);
+        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
     }
 }
 
@@ -477,6 +492,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, tweaks, buffers } = self;
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
         // One loop serves both cases, because it takes long to compile.
         let at_once = tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS);
@@ -485,7 +501,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
             let blocks = left.len_bytes() / BLOCK_BYTES;
             let at = if at_once { blocks } else { bundle.blocks.min(blocks) } * BLOCK_BYTES;
             let (mut sector, later) = left.split_at(at);
-            over_bundles(isa, &mut bundle, &mut sector);
+            over_bundles::<W, _, IN_FLIGHT>(isa, &mut bundle, &mut sector);
             left = later;
         }
     }
@@ -590,7 +606,8 @@ impl<W: AesLanes> Kernel for Ctr<'_, '_, W> {
     fn run(self) {
         let Self { isa, keys, first, buffers } = self;
         let frame = Counted::from(isa, first);
-        over_bundles(isa, &mut FramedBundle::<W, _, true>::new(isa, keys, frame), buffers);
+        let mut bundle = FramedBundle::<W, _, true>::new(isa, keys, frame);
+        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
     }
 }
 
@@ -653,8 +670,8 @@ impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
-        // Only the last call can have less than a whole bundle.
-        self.next = self.next.add_low_u64(self.bundle);
+        self.next =
+            self.next.add_low_u64(if N == IN_FLIGHT { self.bundle } else { self.steps[N % IN_FLIGHT] });
         (each!(i < N => counters[i].shuffle_bytes(self.places)), input)
     }
 }

@@ -142,7 +142,13 @@ impl<W: AesLanes> WholePart for Walk<W> {
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
             Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => {
-                self.run_tabled(first, buffers)
+                let whole_bytes = buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
+                let after = source.after(&buffers.input()[..whole_bytes]);
+                let (whole, part) = buffers.split_at(whole_bytes);
+                self.run_tabled(first, whole);
+                if !part.is_empty() {
+                    self.plain.run(after, part);
+                }
             }
             _ => self.plain.run(source, buffers),
         }
@@ -150,6 +156,10 @@ impl<W: AesLanes> WholePart for Walk<W> {
 
     fn block(&self, block: &mut Block) {
         self.plain.block(block);
+    }
+
+    fn takes_partial_blocks(&self, source: &Source<'_>) -> bool {
+        self.plain.takes_partial_blocks(source)
     }
 
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
@@ -239,7 +249,7 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
             middle: Middle::new(isa, &middle[TABLED..]),
             last: last.load(isa),
         };
-        over_bundles(isa, &mut bundle, buffers);
+        over_bundles::<W, _, IN_FLIGHT>(isa, &mut bundle, buffers);
     }
 }
 
