@@ -331,8 +331,10 @@ fn free_choice_gives_sound_plans_that_leak_nothing_under_every_cap() {
                 assert!(stage.variant.is_available(features), "{cap}: {plan}");
             }
         }
-        let bundles: Vec<_> = plans.iter().map(Plan::bundle_blocks).collect();
-        assert!(bundles.is_sorted_by(|a, b| a > b), "{cap} {job:?}: widest first");
+        // A fused kernel for shorter messages may follow a plan of whole ciphers.
+        let is_fused = |plan: &Plan| matches!(plan.stages[0].variant.action, Action::Fused(..));
+        let rank: Vec<_> = plans.iter().map(|plan| (plan.bundle_blocks(), !is_fused(plan))).collect();
+        assert!(rank.is_sorted_by(|a, b| a > b), "{cap} {job:?}: widest first");
     }
 }
 

@@ -241,15 +241,15 @@ pub trait TilePart: Send + Sync {
 /// A whole cipher bound to its round keys. It reads the source and writes the sink without a tile between
 /// them.
 pub trait WholePart: Send + Sync {
-    /// Computes any number of whole blocks. A last block may be partial if [`WholePart::takes_partial_blocks`]
-    /// says so.
+    /// Computes any number of whole blocks. In CTR, the last block may be partial if
+    /// [`WholePart::counts_bytes`].
     ///
     /// # Panics
     /// If the buffers are not a whole number of blocks long but should be.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
 
-    /// Whether a run from this source may end within a block. Otherwise the caller pads the last block.
-    fn takes_partial_blocks(&self, _source: &Source<'_>) -> bool {
+    /// Whether a run from a counter may end within a block. Otherwise the caller pads the last block.
+    fn counts_bytes(&self) -> bool {
         false
     }
 

@@ -65,7 +65,8 @@ impl JobFlow {
         &self.flow
     }
 
-    /// The cheapest plans: the first for bulk data, the others for the remainders, with narrower bundles.
+    /// The cheapest plans: the first for bulk data, the others for remainders, with narrower bundles, or for
+    /// shorter messages of a mode.
     ///
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
@@ -79,15 +80,13 @@ impl JobFlow {
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
     pub fn with_rest(&self, bulk: Plan) -> Result<Vec<Plan>, Error> {
-        let mut narrowest = bulk.bundle_blocks();
         let mut plans = vec![bulk];
         if self.job.birth.is_search() {
             return Ok(plans);
         }
         for size_bytes in REST_BYTES {
             let next = self.best(size_bytes)?;
-            if next.bundle_blocks() < narrowest {
-                narrowest = next.bundle_blocks();
+            if plans.last().is_some_and(|last| next.follows(last)) {
                 plans.push(next);
             }
         }

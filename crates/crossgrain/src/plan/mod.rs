@@ -234,6 +234,27 @@ impl Plan {
         matches!(last.action, Action::Pass(_)).then_some(last)
     }
 
+    /// Whether it is a kernel that computes the whole mode.
+    pub(crate) fn is_fused(&self) -> bool {
+        matches!(self.stages.first().map(|stage| &stage.variant.action), Some(Action::Fused(..)))
+    }
+
+    /// Whether it can follow `before` in a list of plans: its bundle is narrower, for remainders, or it is a
+    /// fused kernel for shorter messages.
+    fn follows(&self, before: &Self) -> bool {
+        let [wide, narrow] = [before, self].map(Self::bundle_blocks);
+        narrow < wide || (narrow == wide && self.is_fused() && !before.is_fused())
+    }
+
+    /// Whether a fused kernel also runs this plan: both have the instructions of one kernel, and this plan is
+    /// the cipher as a whole.
+    pub(crate) fn is_part_of(&self, fused: &Self) -> bool {
+        let ([own, ..], [other]) = (&self.stages[..], &fused.stages[..]) else { return false };
+        let (own, other) = (own.variant, other.variant);
+        let is_whole = matches!(own.action, Action::Whole(..) | Action::WholeCounter(_));
+        is_whole && fused.is_fused() && (own.family, own.isa) == (other.family, other.isa)
+    }
+
     /// Whether it has a single kernel from source to sink, apart from the pass of a mode.
     pub(crate) fn is_one_kernel(&self) -> bool {
         let action = self.stages.first().map(|stage| &stage.variant.action);

@@ -53,7 +53,7 @@ impl Plans {
         if plans.is_empty() {
             return Err(corrupt("it holds no plan"));
         }
-        if !plans.is_sorted_by(|a, b| a.bundle_blocks() > b.bundle_blocks()) {
+        if !plans.is_sorted_by(|before, plan| plan.follows(before)) {
             return Err(corrupt("its plans do not come widest bundle first"));
         }
         Ok(Self { job, plans })

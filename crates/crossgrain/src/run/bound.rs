@@ -103,7 +103,7 @@ impl Bound {
             Self::Chains(kernel) => Running::Chains(&**kernel),
             _ => match self.kernel() {
                 Ok(kernel) => Running::Whole(kernel),
-                Err(tiled) => Running::Tiles(Box::new(Work::on(tiled)).into()),
+                Err(tiled) => Running::Tiles(Work::on(tiled)),
             },
         }
     }
@@ -125,8 +125,12 @@ const LANES_LEAST: usize = 64;
 /// A separate function, so that callers can wipe its stack frame.
 #[inline(never)]
 pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
-    // Most ciphers have one plan of one kernel. It takes few frames on the stack.
-    if let [plan] = plans
+    // A fused kernel is also the cipher, so a plan of the cipher with its instructions needs no other kernel.
+    let fused = plans.iter().find(|plan| plan.is_fused());
+    let is_needed = |plan: &&Plan| !fused.is_some_and(|fused| plan.is_part_of(fused));
+    // Most ciphers need one kernel. It takes few frames on the stack.
+    let mut needed = plans.iter().filter(is_needed);
+    if let (Some(plan), None) = (needed.next(), needed.next())
         && let Some(whole) = bind_whole(plan, keys, features)
     {
         return Ok(vec![whole?]);
@@ -135,7 +139,7 @@ pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Resul
         return Err(Error::NoPlan("give one at least".to_owned()));
     }
     let mut whiten = None;
-    plans.iter().map(|plan| bind(plan, keys, features, &mut whiten)).collect()
+    plans.iter().filter(is_needed).map(|plan| bind(plan, keys, features, &mut whiten)).collect()
 }
 
 /// Binds a plan of one kernel; `None` for others.

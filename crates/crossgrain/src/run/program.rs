@@ -307,24 +307,33 @@ impl Program {
         }
     }
 
-    /// The kernel of GCM, if the plan has one.
+    /// Messages with fewer bytes cost less by the fused kernel of the mode. 0 if there is none.
+    pub fn fused_below_bytes(&self) -> u64 {
+        match self.plans.iter().find(|plan| plan.is_fused()) {
+            Some(fused) if self.plans[0].is_fused() => fused.cost.lower_below(fused.cost),
+            Some(fused) => fused.cost.lower_below(self.plans[0].cost),
+            None => 0,
+        }
+    }
+
+    /// The kernel of GCM, if a plan has one.
     #[inline]
     pub fn gcm(&self) -> Option<&dyn GcmKernel> {
-        match &self.bound[0] {
+        self.bound.iter().find_map(|bound| match bound {
             Bound::Gcm(kernel) => Some(&**kernel),
             _ => None,
-        }
+        })
     }
 
     /// [`Program::gcm`], to prepare it.
-    pub fn gcm_mut(&mut self) -> Option<&mut dyn GcmKernel> {
-        match &mut self.bound[0] {
+    pub fn gcm_mut(&mut self) -> Option<&mut (dyn GcmKernel + 'static)> {
+        self.bound.iter_mut().find_map(|bound| match bound {
             Bound::Gcm(kernel) => Some(&mut **kernel),
             _ => None,
-        }
+        })
     }
 
-    /// The kernel of OCB, if the plan has one.
+    /// The kernel of OCB, if the plan for bulk data has one.
     #[inline]
     pub fn ocb(&self) -> Option<&dyn OcbKernel> {
         match &self.bound[0] {
@@ -379,14 +388,10 @@ impl Program {
     /// short call is copying `source` from one function to the next.
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        let is_whole = buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
         match self.bound[0].kernel() {
             // The kernel runs directly if it can. The general path would add more than the cost of a block.
-            Ok(kernel)
-                if buffers.len_bytes().is_multiple_of(BLOCK_BYTES)
-                    || kernel.takes_partial_blocks(&source) =>
-            {
-                kernel.run(source, buffers)
-            }
+            Ok(kernel) if is_whole || (self.counts && kernel.counts_bytes()) => kernel.run(source, buffers),
             _ => self.run_bundles(source, buffers),
         }
     }

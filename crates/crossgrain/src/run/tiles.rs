@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use super::bound::{Entry, Step, Tiled};
 use super::frame::Frame;
-use crate::arch::{Buffers, TILE_BYTES, Tile, Wiped};
+use crate::arch::{Buffers, TILE_BYTES, Tile};
 use crate::block::BLOCK_BYTES;
 use crate::kernel::{Counting, Source, WholePart};
 use crate::layout::convert::{Load, Store};
@@ -20,8 +20,8 @@ const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 pub(super) enum Running<'a> {
     Whole(&'a dyn WholePart),
     Chains(&'a dyn ChainKernel),
-    /// Wiped, because gaps between its fields may hold what was on the stack.
-    Tiles(Wiped<Work<'a>>),
+    /// Not boxed: gaps between its fields would take to the heap what was on the stack.
+    Tiles(Work<'a>),
 }
 
 impl Running<'_> {

@@ -20,7 +20,7 @@ use crate::plan::compose::Cost;
 use crate::plan::graph::{self, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, Workspace, choose};
-use crate::variant::{Policy, Variant, table};
+use crate::variant::{Action, Policy, Variant, table};
 
 /// The buffer size of a whole cipher's longer trial, in bytes: large compared to the overhead of a call, and
 /// more than L1 holds.
@@ -215,5 +215,6 @@ fn cost(variant: &Variant, (len_bytes, run_ns): (f64, f64), short: Option<(f64, 
     let per_byte_ns = ((run_ns - short_ns) / (len_bytes - short_bytes)).max(0.0);
     let begin_ns = (short_ns - per_byte_ns * short_bytes).max(0.0);
     let bundle_bytes = (variant.repr.bundle_blocks().unwrap_or(0) * BLOCK_BYTES) as f64;
-    Cost { fixed_ns: begin_ns + per_byte_ns * bundle_bytes, per_byte_ns }
+    let calls_ns = if let Action::Pass(fused) = variant.action { fused.calls_ns() } else { 0.0 };
+    Cost { fixed_ns: begin_ns + per_byte_ns * bundle_bytes + calls_ns, per_byte_ns }
 }

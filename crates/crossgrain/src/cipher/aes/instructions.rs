@@ -109,7 +109,12 @@ impl<W: AesLanes> Cipher<W> {
             isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
             first = first.skip(left as u128 + 1);
         }
-        isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut buffers });
+        let buffers = &mut buffers;
+        match registers_for::<W>(buffers.len_bytes()) {
+            1 => isa.enter(ShortCtr::<W, 1> { isa, keys, first, buffers }),
+            FEW_IN_FLIGHT => isa.enter(ShortCtr::<W, FEW_IN_FLIGHT> { isa, keys, first, buffers }),
+            _ => isa.enter(Ctr::<W> { isa, keys, first, buffers }),
+        }
     }
 
     #[inline(never)]
@@ -148,8 +153,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn takes_partial_blocks(&self, source: &Source<'_>) -> bool {
-        matches!(source, Source::Counter(_))
+    fn counts_bytes(&self) -> bool {
+        true
     }
 
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
@@ -311,20 +316,13 @@ pub(super) trait Bundle<W: AesLanes> {
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N];
 }
 
-/// Runs a bundle kernel over any number of bytes: eight registers at a time, then the remainder `REST` registers
-/// at a time, and at the end one. The last register may be incomplete.
-///
-/// An AES instruction takes about four cycles, so four registers take hardly longer than one. A kernel whose
-/// bundles must all have eight registers has a `REST` of eight.
+/// Runs a bundle kernel over any number of bytes: eight registers at a time, then the remainder as one register
+/// or as eight. The last register may be incomplete.
 ///
 /// Kernels take a job's buffers by reference. A copy would read pairs of words right after they were stored
 /// one by one, which defeats store forwarding.
 #[inline(always)]
-pub(super) fn over_bundles<W: AesLanes, K: Bundle<W>, const REST: usize>(
-    isa: W::Isa,
-    kernel: &mut K,
-    buffers: &mut Buffers<'_>,
-) {
+pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, buffers: &mut Buffers<'_>) {
     let mut buffers = buffers.reborrow();
     let len_bytes = buffers.len_bytes();
     let bundle_bytes = IN_FLIGHT * W::BYTES;
@@ -337,19 +335,40 @@ pub(super) fn over_bundles<W: AesLanes, K: Bundle<W>, const REST: usize>(
         at += bundle_bytes;
     }
     drop(run);
-    while len_bytes - at > W::BYTES {
-        let output = kernel.run::<REST>(buffers.load_part(isa, at), at / BLOCK_BYTES);
-        buffers.store_part(at, output);
-        at = (at + REST * W::BYTES).min(len_bytes);
-    }
-    if at < len_bytes {
-        let output = kernel.run::<1>(buffers.load_part(isa, at), at / BLOCK_BYTES);
-        buffers.store_part(at, output);
+    match len_bytes - at {
+        0 => {}
+        rest_bytes if rest_bytes <= W::BYTES => run_rest::<W, _, 1>(isa, kernel, &mut buffers, at),
+        _ => run_rest::<W, _, IN_FLIGHT>(isa, kernel, &mut buffers, at),
     }
 }
 
-/// Registers in which most kernels run a remainder.
-pub(super) const FEW_IN_FLIGHT: usize = 4;
+/// Runs the bytes from byte `at` on, which `N` registers hold.
+#[inline(always)]
+fn run_rest<W: AesLanes, K: Bundle<W>, const N: usize>(
+    isa: W::Isa,
+    kernel: &mut K,
+    buffers: &mut Buffers<'_>,
+    at: usize,
+) {
+    let output = kernel.run::<N>(buffers.load_rest(isa, at), at / BLOCK_BYTES);
+    buffers.store_rest(at, output);
+}
+
+/// Registers of short messages. An AES instruction takes about four cycles, so four registers take hardly longer
+/// than one, and where a cycle starts one instruction, eight take twice as long.
+const FEW_IN_FLIGHT: usize = 4;
+
+/// The least number of registers, of 1, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands for
+/// longer messages, too.
+const fn registers_for<W: AesLanes>(len_bytes: usize) -> usize {
+    if len_bytes <= W::BYTES {
+        1
+    } else if len_bytes <= FEW_IN_FLIGHT * W::BYTES {
+        FEW_IN_FLIGHT
+    } else {
+        IN_FLIGHT
+    }
+}
 
 /// The part of a mode around the cipher.
 pub(super) trait Frame<W: AesLanes> {
@@ -422,7 +441,7 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let frame = F::from(Before(W::broadcast(isa, &before)));
         let mut bundle = FramedBundle::<W, F, ENCRYPT>::new(isa, keys, frame);
-        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
     }
 }
 
@@ -461,7 +480,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for UnderMasks<'_, '_, W, ENCRYPT>
         let Self { isa, keys, masks, buffers } = self;
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, masks);
-        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
     }
 }
 
@@ -501,7 +520,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
             let blocks = left.len_bytes() / BLOCK_BYTES;
             let at = if at_once { blocks } else { bundle.blocks.min(blocks) } * BLOCK_BYTES;
             let (mut sector, later) = left.split_at(at);
-            over_bundles::<W, _, IN_FLIGHT>(isa, &mut bundle, &mut sector);
+            over_bundles(isa, &mut bundle, &mut sector);
             left = later;
         }
     }
@@ -607,7 +626,27 @@ impl<W: AesLanes> Kernel for Ctr<'_, '_, W> {
         let Self { isa, keys, first, buffers } = self;
         let frame = Counted::from(isa, first);
         let mut bundle = FramedBundle::<W, _, true>::new(isa, keys, frame);
-        over_bundles::<W, _, FEW_IN_FLIGHT>(isa, &mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
+    }
+}
+
+/// CTR of a message that `N` registers hold. A separate kernel: one that also has the loop of longer messages
+/// prepares the loop's registers first.
+struct ShortCtr<'a, 'b, W: AesLanes, const N: usize> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    first: Counter,
+    buffers: &'a mut Buffers<'b>,
+}
+
+impl<W: AesLanes, const N: usize> Kernel for ShortCtr<'_, '_, W, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, first, buffers } = self;
+        let frame = Counted::from(isa, first);
+        run_rest::<W, _, N>(isa, &mut FramedBundle::<W, _, true>::new(isa, keys, frame), buffers, 0);
     }
 }
 

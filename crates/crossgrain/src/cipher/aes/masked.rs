@@ -27,7 +27,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
         let Self { isa, keys, masks, buffers } = self;
         let mut bundle = MaskedBundle::<W, ENCRYPT>::new(isa, keys, masks, buffers.len_bytes());
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        over_bundles::<W, _, IN_FLIGHT>(isa, &mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
         let mut sums = [0; 64];
         bundle.sum.store(&mut sums[..W::BYTES]);
         // The remainder was decrypted together with padding after it, so its plaintext is added here.

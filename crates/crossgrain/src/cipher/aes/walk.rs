@@ -91,12 +91,12 @@ impl<W: AesLanes> Walk<W> {
     /// Runs many blocks, with the tables of their nonces.
     #[inline(never)]
     fn run_tabled(&self, mut first: Counter, mut buffers: Buffers<'_>) {
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         while !buffers.is_empty() {
-            let blocks = buffers.len_bytes() / BLOCK_BYTES;
+            let len_bytes = buffers.len_bytes();
+            let blocks = len_bytes.div_ceil(BLOCK_BYTES);
             let left = usize::try_from(first.left_in_low(NONCE_BITS));
             let blocks = left.map_or(blocks, |left| left.min(blocks));
-            let (mut now, later) = buffers.split_at(blocks * BLOCK_BYTES);
+            let (mut now, later) = buffers.split_at(len_bytes.min(blocks * BLOCK_BYTES));
             match self.table(first, blocks) {
                 None => self.plain.run(Source::Counter(first), now),
                 Some(table) => self.isa.enter(Walked::<W> {
@@ -142,13 +142,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
             Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => {
-                let whole_bytes = buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-                let after = source.after(&buffers.input()[..whole_bytes]);
-                let (whole, part) = buffers.split_at(whole_bytes);
-                self.run_tabled(first, whole);
-                if !part.is_empty() {
-                    self.plain.run(after, part);
-                }
+                self.run_tabled(first, buffers);
             }
             _ => self.plain.run(source, buffers),
         }
@@ -158,8 +152,8 @@ impl<W: AesLanes> WholePart for Walk<W> {
         self.plain.block(block);
     }
 
-    fn takes_partial_blocks(&self, source: &Source<'_>) -> bool {
-        self.plain.takes_partial_blocks(source)
+    fn counts_bytes(&self) -> bool {
+        true
     }
 
     fn rekey(&mut self, key: &[u8], features: Features) -> bool {
@@ -249,7 +243,7 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
             middle: Middle::new(isa, &middle[TABLED..]),
             last: last.load(isa),
         };
-        over_bundles::<W, _, IN_FLIGHT>(isa, &mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
     }
 }
 

@@ -98,9 +98,11 @@ pub struct Gcm {
     key: Key,
     options: Options,
     ghash: Ghash,
-    /// Messages with fewer bytes and nonces of [`NONCE_BYTES`] go to the kernel for whole messages at once. 0
-    /// if no kernel exists.
+    /// Messages with fewer bytes and nonces of [`NONCE_BYTES`] go to the fused kernel. Longer ones cost less in
+    /// two passes, or by several threads. 0 if no kernel exists.
     kernel_below_bytes: u64,
+    /// The same on a single thread.
+    fused_below_bytes: u64,
     tag_bytes: usize,
     tag_kept: &'static Block,
 }
@@ -127,14 +129,23 @@ impl Gcm {
             Ok((counter, ..)) => counter.wipe_setup_stack(),
             Err(_) => wipe_stack(),
         }
-        let (counter, ghash, has_kernel) = bound?;
+        let (counter, ghash) = bound?;
         let (key, options) = (key.clone(), options.freely());
-        let kernel_below_bytes = match has_kernel {
-            true => MESSAGE_BYTES_MAX.min(counter.threads().pays_from_bytes()),
-            false => 0,
-        };
+        let fused_below_bytes = counter.fused_below_bytes();
+        let kernel_below_bytes =
+            fused_below_bytes.min(MESSAGE_BYTES_MAX).min(counter.threads().pays_from_bytes());
         let (secret_counter, tag_kept) = (OnceLock::new(), Tag::kept(tag_bytes));
-        Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes, tag_kept })
+        Ok(Self {
+            counter,
+            secret_counter,
+            key,
+            options,
+            ghash,
+            kernel_below_bytes,
+            fused_below_bytes,
+            tag_bytes,
+            tag_kept,
+        })
     }
 
     /// Replaces the key by another one of the same cipher. Tag length, options and plans stay. See
@@ -160,11 +171,11 @@ impl Gcm {
         Ok(())
     }
 
-    /// Binds the counter program and GHASH to a key. Also returns whether a kernel computes both.
+    /// Binds the counter program and GHASH to a key.
     ///
     /// A separate function, so that its stack frame can be wiped.
     #[inline(never)]
-    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, bool), Error> {
+    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash), Error> {
         let limits = options.limits()?;
         // The schedule comes first, because computing it wipes the stack. Plans and programs that are
         // allocated later then keep no part of the key in their padding.
@@ -177,10 +188,9 @@ impl Gcm {
         counter.counter_block(&mut h);
         // A kernel's GHASH has powers for registers of the kernel's width.
         let of_kernel = counter.gcm_mut().map(|kernel| kernel.prepare(&h));
-        let has_kernel = of_kernel.is_some();
         let features = pass.map_or(limits.features, |pass| pass.needs);
         let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, features));
-        Ok((counter, ghash, has_kernel))
+        Ok((counter, ghash))
     }
 
     /// Checks a nonce whose length is not [`NONCE_BYTES`], and makes the program for it unless it exists.
@@ -245,11 +255,6 @@ impl Gcm {
         GcmParams { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
     }
 
-    /// Whether the program has a kernel for whole messages.
-    const fn has_kernel(&self) -> bool {
-        self.kernel_below_bytes > 0
-    }
-
     /// Seals or opens a message by the kernel, if its nonce, length and tag length are the usual ones.
     /// Returns whether the tag is right, or `None` for other messages. A message that the kernel takes need
     /// not be checked by `admits`.
@@ -268,7 +273,8 @@ impl Gcm {
     /// kernel exists, if several threads would be faster, or if the nonce has another length.
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
-        let takes = self.has_kernel() && !threads.pays(message.buffers.len_bytes());
+        let len_bytes = message.buffers.len_bytes();
+        let takes = (len_bytes as u64) < self.fused_below_bytes && !threads.pays(len_bytes);
         takes.then(|| self.by_kernel(opens, nonce, message))
     }
 

@@ -38,6 +38,17 @@ impl Cost {
         Self { fixed_ns: 0.0, per_byte_ns }
     }
 
+    /// The length in bytes below which this cost is lower than another: `u64::MAX` if it always is, 0 if it
+    /// never is.
+    pub fn lower_below(self, other: Self) -> u64 {
+        let (fixed_ns, per_byte_ns) = (other.fixed_ns - self.fixed_ns, self.per_byte_ns - other.per_byte_ns);
+        match per_byte_ns > 0.0 {
+            // A float that is too large becomes the largest integer, and a negative one 0.
+            true => (fixed_ns / per_byte_ns) as u64,
+            false => u64::MAX,
+        }
+    }
+
     /// This cost times `factor`.
     #[must_use]
     pub const fn scaled(self, factor: f64) -> Self {
