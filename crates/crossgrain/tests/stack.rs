@@ -29,7 +29,7 @@ const GAP_BYTES: usize = 1024;
 const FRAMES_BYTES: usize = 1280;
 
 /// The depth that key set-up with AES instructions overwrites.
-const SETUP_BYTES: usize = 4 * 1024 + FRAMES_BYTES;
+const SETUP_BYTES: usize = 5 * 1024 + FRAMES_BYTES;
 /// The depth that the drop of a mode overwrites if the mode used only AES instructions.
 const SHALLOW_BYTES: usize = 16 * 1024 + FRAMES_BYTES;
 

@@ -98,6 +98,8 @@ pub struct Gcm {
     key: Key,
     options: Options,
     ghash: Ghash,
+    /// GHASH with powers for the kernel's registers, if long messages take two passes.
+    of_kernel: Option<Ghash>,
     /// Messages with fewer bytes and nonces of [`NONCE_BYTES`] go to the fused kernel. Longer ones cost less in
     /// two passes, or by several threads. 0 if no kernel exists.
     kernel_below_bytes: u64,
@@ -129,7 +131,7 @@ impl Gcm {
             Ok((counter, ..)) => counter.wipe_setup_stack(),
             Err(_) => wipe_stack(),
         }
-        let (counter, ghash) = bound?;
+        let (counter, ghash, of_kernel) = bound?;
         let (key, options) = (key.clone(), options.freely());
         let fused_below_bytes = counter.fused_below_bytes();
         let kernel_below_bytes =
@@ -141,6 +143,7 @@ impl Gcm {
             key,
             options,
             ghash,
+            of_kernel,
             kernel_below_bytes,
             fused_below_bytes,
             tag_bytes,
@@ -168,14 +171,17 @@ impl Gcm {
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         self.counter.counter_block(&mut h);
         self.ghash.rekey(&h);
+        if let Some(ghash) = &mut self.of_kernel {
+            ghash.rekey(&h);
+        }
         Ok(())
     }
 
-    /// Binds the counter program and GHASH to a key.
+    /// Binds the counter program and GHASH to a key. GHASH of the kernel comes last, if it is another one.
     ///
     /// A separate function, so that its stack frame can be wiped.
     #[inline(never)]
-    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash), Error> {
+    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, Option<Ghash>), Error> {
         let limits = options.limits()?;
         // The schedule comes first, because computing it wipes the stack. Plans and programs that are
         // allocated later then keep no part of the key in their padding.
@@ -188,9 +194,12 @@ impl Gcm {
         counter.counter_block(&mut h);
         // A kernel's GHASH has powers for registers of the kernel's width.
         let of_kernel = counter.gcm_mut().map(|kernel| kernel.prepare(&h));
-        let features = pass.map_or(limits.features, |pass| pass.needs);
-        let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, features));
-        Ok((counter, ghash))
+        let of_pass = pass.map(|pass| Ghash::new(&h, pass.needs));
+        Ok(match (of_pass, of_kernel) {
+            (Some(of_pass), of_kernel) => (counter, of_pass, of_kernel),
+            (None, Some(of_kernel)) => (counter, of_kernel, None),
+            (None, None) => (counter, Ghash::new(&h, limits.features), None),
+        })
     }
 
     /// Checks a nonce whose length is not [`NONCE_BYTES`], and makes the program for it unless it exists.
@@ -252,7 +261,12 @@ impl Gcm {
     }
 
     fn params(&self, opens: bool) -> GcmParams<'_> {
-        GcmParams { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
+        GcmParams {
+            ghash: self.of_kernel.as_ref().unwrap_or(&self.ghash),
+            opens,
+            tag_bytes: self.tag_bytes,
+            tag_kept: self.tag_kept,
+        }
     }
 
     /// Seals or opens a message by the kernel, if its nonce, length and tag length are the usual ones.
