@@ -17,7 +17,7 @@ use crate::mode::gcm_siv::reference::gcm_siv;
 use crate::mode::ocb::reference::ocb;
 use crate::mode::siv::reference::siv;
 use crate::mode::xts::reference::xts;
-use crate::mode::{Aead, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
+use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
 use crate::plan::{Birth, Fused, Job};
 use crate::run::search;
 use crate::variant::{Action, Policy, Variant, table};
@@ -119,10 +119,13 @@ fn mode_agrees(
     };
     if direction == Direction::Decrypt {
         let (data, tag) = sealed.split_at(plain.len());
-        let mut got = data.to_vec();
-        return Ok(aead.open(nonce, &[], tag, &mut got[..]).is_ok() && got == plain);
+        got.copy_from_slice(data);
+        let mut message = AeadMessage { tag: tag.try_into()?, ..AeadMessage::new(nonce, &[], &mut got[..]) };
+        return Ok(aead.as_ref().open_message(&mut message).is_ok() && got == plain);
     }
-    let tag = aead.seal(nonce, &[], &mut got[..])?;
+    let mut message = AeadMessage::new(nonce, &[], &mut got[..]);
+    aead.as_ref().seal_message(&mut message)?;
+    let tag = message.tag;
     got.extend_from_slice(&tag);
     Ok(got == *sealed)
 }

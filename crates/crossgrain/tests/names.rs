@@ -228,9 +228,11 @@ fn check_plan(plan: &Plan, job: Job) {
         (Birth::Mode(fused), [stages @ .., pass]) => {
             assert!(matches!(pass.variant.action, Action::Pass(own) if own == fused), "{job:?}: {plan}");
             match stages {
-                [frame, stages @ ..] if matches!(frame.variant.action, Action::Frame(_)) => stages,
-                [first, ..] if fused.frame().is_some() => {
-                    assert!(matches!(first.variant.action, Action::Whole(..)), "{job:?}: {plan}");
+                [frame, stages @ ..] if fused.frame().is_some() => {
+                    assert!(
+                        matches!(frame.variant.action, Action::Frame(own) if own == fused),
+                        "{job:?}: {plan}"
+                    );
                     stages
                 }
                 _ => stages,

@@ -4,8 +4,13 @@
 
 mod common;
 
-use common::{CAPS, capped, painted};
-use crossgrain::mode::{Aead as _, Ctr, Ecb, Gcm};
+use std::sync::Arc;
+
+use common::{CAPS, capped, here, painted};
+use crossgrain::internal::variant::find;
+use crossgrain::mode::{Aead as _, Ctr, Ecb, Gcm, Mode, Options};
+use crossgrain::plan::compose::Cost;
+use crossgrain::plan::{Plan, Plans};
 use crossgrain::{Cipher, Direction, Error, Key};
 
 fn key(cipher: Cipher, seed: u64) -> Key {
@@ -80,4 +85,33 @@ fn another_cipher_is_refused_and_changes_nothing() {
     assert_eq!(ctr.rekey(&other, &[1; 16]), Err(refused.clone()));
     assert_eq!(ctr.position_bytes(), 5);
     assert_eq!(Ecb::new(&own, Direction::Encrypt).unwrap().rekey(&other), Err(refused));
+}
+
+/// A plan on tiles for bulk, with a fused kernel for short messages, is bound again. The kernel needs its tables.
+#[test]
+fn a_fused_kernel_is_prepared_again() {
+    let kernel = "aes-gcm/blocks/aesni";
+    if here(find(kernel).unwrap()).is_none() {
+        return;
+    }
+    let job = Mode::Gcm.job(Cipher::Aes128, Direction::Encrypt);
+    let plan = |name: &str, fixed_ns, per_byte_ns| {
+        let options = Options { variants: vec![name.to_owned()], ..Options::default() };
+        let plan = options.plans_of(job).unwrap().swap_remove(0);
+        Plan { cost: Cost { fixed_ns, per_byte_ns }, ..plan }
+    };
+    let plans = vec![plan("aes-ctr-walk/bitsliced64/portable", 1e4, 1.0), plan(kernel, 1.0, 2.0)];
+    let plans = vec![Arc::new(Plans::new(job, plans).unwrap())];
+    let options = Options { plans, threads: 1, ..Options::default() };
+    let [first, second] = [1, 2].map(|seed| key(Cipher::Aes128, seed));
+    let mut gcm = Gcm::with_options(&first, 16, &options).unwrap();
+    for next in [&second, &first] {
+        gcm.rekey(next).unwrap();
+        for len_bytes in [0, 20, 100, 5000, 20_000] {
+            let (mut got, mut want) = (vec![7; len_bytes], vec![7; len_bytes]);
+            let tag = gcm.seal(&[1; 12], b"x", &mut got).unwrap();
+            assert_eq!(tag, Gcm::new(next).unwrap().seal(&[1; 12], b"x", &mut want).unwrap(), "{len_bytes}");
+            assert!(got == want, "{len_bytes}");
+        }
+    }
 }

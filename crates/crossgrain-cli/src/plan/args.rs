@@ -36,8 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = ciphers(), required_unless_present_any = ["id", "costs", "plan"])]
     cipher: Option<Cipher>,
 
-    /// The job to compute: a mode, with `-decrypt` where decrypting differs; `chains` for CMAC; or the search
-    /// for a key
+    /// The job to compute: a mode, `chains` (CMAC) or `search`. Add `-decrypt` if decrypting is another job
     #[arg(long, value_name = "JOB", value_parser = JobName::parse, required_unless_present_any = ["id", "costs", "plan"])]
     job: Option<JobName>,
 
@@ -132,8 +131,9 @@ impl CipherAndJob {
         };
         // The benchmark appends the number or the length of messages.
         let known = JobName::parse(job).or_else(|told| {
-            let shorter = job.rsplit_once('-').and_then(|(job, _)| JobName::parse(job).ok());
-            shorter.ok_or(told)
+            let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+            let shorter = job.rsplit_once('-').filter(|(_, end)| *end == "many" || is_number(end));
+            shorter.and_then(|(job, _)| JobName::parse(job).ok()).ok_or(told)
         });
         known.map(|job| Self(cipher, job))
     }
@@ -190,7 +190,8 @@ impl Args {
         let usual = if job.birth.is_search() { SEARCH_BYTES } else { BULK_BYTES };
         let len_bytes = self.bytes.unwrap_or(usual);
         if !job.birth.counts() && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            let told = format!("{name} takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
+            let told =
+                format!("{name} is planned for whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
         }
         let Self { policy, effort, budget_ms, .. } = *self;
@@ -209,8 +210,10 @@ impl Args {
             }
         };
         let mode = name.to_string();
-        let facts = Facts { job, mode, basis, policy, features, len_bytes };
-        let mut case = Case::of_job(facts, &costs, self.places(job, len_bytes)?)?;
+        let secret_counter = matches!(name, JobName::Mode(mode, _) if mode.has_secret_counter());
+        let facts = Facts { job, mode, basis, policy, features, len_bytes, secret_counter };
+        let task = if matches!(name, JobName::Mode(Mode::Ctr | Mode::Ecb, _)) { task(job) } else { None };
+        let mut case = Case::of_job(facts, &costs, self.places(job, task, len_bytes)?)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }
@@ -248,9 +251,9 @@ fn confirmed(
 
 impl Args {
     /// The requested devices, each with the cheapest program that the policy allows.
-    fn places(&self, job: Job, len_bytes: u64) -> Result<Vec<Place>, Error> {
+    fn places(&self, job: Job, task: Option<Task>, len_bytes: u64) -> Result<Vec<Place>, Error> {
         let is_cpu = self.device == Asked::Cpu;
-        let Some(task) = task(job) else {
+        let Some(task) = task else {
             let refused = || Error::usage("devices run ctr and ecb: leave --device out");
             return if is_cpu { Ok(Vec::new()) } else { Err(refused()) };
         };
@@ -302,6 +305,9 @@ impl JobName {
     fn parse(name: &str) -> Result<Self, String> {
         if let Some(found) = Self::all().find(|job| job.to_string() == name) {
             return Ok(found);
+        }
+        if name == "cmac" {
+            return Ok(Self::Chains);
         }
         if let Some(jobs) = name.parse().ok().map(|mode: Mode| mode.jobs(Cipher::Aes128, Direction::Encrypt))
             && jobs.len() > 1

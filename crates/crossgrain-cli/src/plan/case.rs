@@ -63,6 +63,8 @@ pub(super) struct Facts {
     pub(super) policy: Policy,
     pub(super) features: Features,
     pub(super) len_bytes: u64,
+    /// Whether the mode's counters are secret, so that plans do without tables in the counter's order.
+    pub(super) secret_counter: bool,
 }
 
 /// The origin of a job's costs.
@@ -119,7 +121,7 @@ impl Facts {
     }
 
     fn limits(&self) -> Limits {
-        Limits::of(self.features, self.policy)
+        Limits { secret_counter: self.secret_counter, ..Limits::of(self.features, self.policy) }
     }
 
     /// The origin of the costs, and the policy, in words.
@@ -166,7 +168,8 @@ impl Case {
     pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
         let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).to_string(), Policy::ConstantTime);
-        let facts = Facts { job, mode, basis, policy, features, len_bytes: BULK_BYTES };
+        let facts =
+            Facts { job, mode, basis, policy, features, len_bytes: BULK_BYTES, secret_counter: false };
         Self::of_job(facts, &costs, Vec::new())
     }
 
@@ -315,14 +318,15 @@ fn cheapest() -> String {
 
 /// Whether an edge is a kernel from bytes to bytes. The pass of a mode may follow.
 fn is_whole(flow: &Flow, edge: &Edge) -> bool {
-    let ends_in_bytes = edge.to == Node::Sink || edge.to.representation() == Some(BYTES);
-    edge.from == Node::Source && ends_in_bytes && flow.parts_of(edge).len() == flow.parts().len()
+    let is_end = |node: &Node| node.representation().is_none_or(|name| name == BYTES);
+    [&edge.from, &edge.to].into_iter().all(is_end) && flow.parts_of(edge).len() == flow.parts().len()
 }
 
 /// The representation of an edge that computes parts: that of its end points, or of its variant.
 pub(super) fn home(edge: &Edge) -> Option<String> {
-    let ends = edge.to.representation().or_else(|| edge.from.representation());
-    ends.map(str::to_owned).or_else(|| Some(find(&edge.name).ok()?.repr.to_string()))
+    let sliced = |node: &Node| node.representation().filter(|name| *name != BYTES).map(str::to_owned);
+    let ends = sliced(&edge.to).or_else(|| sliced(&edge.from));
+    ends.or_else(|| Some(find(&edge.name).ok()?.repr.to_string()))
 }
 
 /// Adds a kernel from source to sink as a pure form of the representation it works in.
@@ -332,10 +336,18 @@ fn add_whole(pure: &mut Vec<Pure>, flow: &Flow, (index, edge): (usize, &Edge), l
         let cost_ns = cost.at(len_bytes);
         Step { edge, name: name.clone(), from: from.clone(), to: to.clone(), cost_ns }
     };
-    let mut steps = vec![step((index, edge))];
+    let cheapest = |fits: &dyn Fn(&Edge) -> bool| {
+        let fit = flow.edges().iter().enumerate().filter(|(_, edge)| fits(edge));
+        fit.map(step).min_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns))
+    };
+    // The frame and the pass of a mode.
+    let mut steps = Vec::new();
+    if edge.from != Node::Source {
+        steps.extend(cheapest(&|frame| frame.to == edge.from));
+    }
+    steps.push(step((index, edge)));
     if edge.to != Node::Sink {
-        let passes = flow.edges().iter().enumerate().filter(|(_, pass)| pass.from == edge.to);
-        steps.extend(passes.map(step).min_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns)));
+        steps.extend(cheapest(&|pass| pass.from == edge.to));
     }
     let total_ns = steps.iter().map(|step| step.cost_ns).sum();
     let path = Path { steps, total_ns };

@@ -4,8 +4,9 @@
 //! or the checksum of the plaintext. A fused kernel does both at once. The planner compares the two: a fused
 //! kernel leads from source to sink, and a pass leads from the cipher's output to the sink.
 //!
-//! A mode may also add blocks around the cipher, such as OCB's offsets. Kernels from bytes to bytes add them
-//! in registers. A plan on tiles begins with a **frame**, which adds them in memory.
+//! A mode may also add blocks around the cipher, such as OCB's offsets. Without a fused kernel, the plan begins
+//! with a **frame**. Its cost is that of adding the blocks tile by tile. Kernels from bytes to bytes add them in
+//! registers and take less.
 //!
 //! The folder of a mode defines the trait of its kernels. The folder of a cipher implements it and adds the
 //! rows.

@@ -9,7 +9,7 @@
 //!
 //! Each mode has a folder. Its `mod.rs` is the mode's entry, which knows no variant. `reference` is a slow
 //! form that tests compare with. Other files are used by kernels: `chained::chain`, `ctr::counter`,
-//! `gcm::ghash`, `gcm::params`, `ocb::mask` and `xts::tweak`. Those files lie below the planner; the entries
+//! `gcm::ghash`, `gcm::kernel`, `ocb::kernel`, `ocb::mask` and `xts::tweak`. Those files lie below the planner; the entries
 //! lie above it.
 //!
 //! [`Options`] chooses the plans of a mode and binds them to the schedule of its key.

@@ -321,6 +321,13 @@ impl Mode {
         jobs
     }
 
+    /// Whether its counters reveal something about the key. Variants that read tables in the counter's order are
+    /// then excluded.
+    #[doc(hidden)]
+    pub const fn has_secret_counter(self) -> bool {
+        matches!(self, Self::Eax | Self::GcmSiv | Self::Siv)
+    }
+
     /// The names of the modes for which `fits` holds, separated by commas.
     #[doc(hidden)]
     pub fn names(fits: impl Fn(Self) -> bool) -> String {

@@ -47,9 +47,7 @@ fn with_mode(job: Job, limits: &Limits) -> Result<Vec<Stage>, Error> {
         let variant = named.or_else(|| last(job, limits, &fits));
         variant.map(|variant| Stage { variant, round: 0 })
     };
-    if matches!(stages[0].variant.action, Action::Load(_)) {
-        stages.splice(0..0, stage(is_frame));
-    }
+    stages.splice(0..0, stage(is_frame));
     stages.extend(stage(is_pass));
     Ok(stages)
 }

@@ -11,7 +11,7 @@
 //!
 //! The job of a mode has two more nodes: bytes before and after the cipher. Whole ciphers and stores lead to
 //! the latter, and the mode's pass leads from it to the sink. If the mode has a frame, it leads from the source
-//! to the former, where loads begin. A fused kernel leads from the source to the sink.
+//! to the former, where whole ciphers and loads begin. A fused kernel leads from the source to the sink.
 //!
 //! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
 //! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
@@ -157,6 +157,14 @@ fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Erro
 /// The representation of blocks in the job's buffers, between the cipher and the pass of a mode.
 pub const BYTES: &str = "bytes";
 
+/// The node from which bytes enter the cipher.
+fn input(job: Job) -> Node {
+    match job.birth {
+        Birth::Mode(fused) if fused.frame().is_some() => Node::between(0, BYTES),
+        _ => Node::Source,
+    }
+}
+
 /// The node to which the cipher's output leads.
 fn output(flow: &Flow, job: Job) -> Node {
     match job.birth {
@@ -202,12 +210,8 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
         Action::Load(_) => {
-            match job.birth {
-                Birth::Mode(fused) if fused.frame().is_some() => {
-                    flow.edge(edge(Node::between(0, BYTES), Node::between(0, &repr)))?;
-                }
-                birth if birth.counts() => {}
-                _ => flow.source(name, &repr, cost)?,
+            if !job.birth.counts() {
+                flow.edge(edge(input(job), Node::between(0, &repr)))?;
             }
             if variant.repr != Repr::Blocks {
                 flow.conversion(name, &blocks, &repr, cost)?;
@@ -226,7 +230,7 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
         Action::Tile(part, ..) => {
             flow.variant(name, &names(part.span(job.cipher, job.direction), job), &repr, cost)?;
         }
-        Action::Whole(..) | Action::WholeCounter(_) => flow.edge(edge(Node::Source, output))?,
+        Action::Whole(..) | Action::WholeCounter(_) => flow.edge(edge(input(job), output))?,
         Action::Fused(..) | Action::Search(..) => flow.edge(edge(Node::Source, Node::Sink))?,
         Action::Frame(_) => flow.edge(edge(Node::Source, Node::between(0, BYTES)))?,
         Action::Pass(_) => flow.edge(edge(output, Node::Sink))?,

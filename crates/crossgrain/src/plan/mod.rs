@@ -249,7 +249,7 @@ impl Plan {
     /// Whether a fused kernel also runs this plan: both have the instructions of one kernel, and this plan is
     /// the cipher as a whole.
     pub(crate) fn is_part_of(&self, fused: &Self) -> bool {
-        let ([own, ..], [other]) = (&self.stages[..], &fused.stages[..]) else { return false };
+        let ([own, ..], [other]) = (self.cipher_stages(), &fused.stages[..]) else { return false };
         let (own, other) = (own.variant, other.variant);
         let is_whole = matches!(own.action, Action::Whole(..) | Action::WholeCounter(_));
         is_whole && fused.is_fused() && (own.family, own.isa) == (other.family, other.isa)
@@ -257,7 +257,7 @@ impl Plan {
 
     /// Whether it has a single kernel from source to sink, apart from the pass of a mode.
     pub(crate) fn is_one_kernel(&self) -> bool {
-        let action = self.stages.first().map(|stage| &stage.variant.action);
+        let action = self.cipher_stages().first().map(|stage| &stage.variant.action);
         matches!(action, Some(Action::Whole(..) | Action::WholeCounter(_) | Action::Fused(..)))
     }
 

@@ -82,7 +82,6 @@ enum Work {
 }
 
 /// The masks of OCB under a key of zeros: their values do not change the time.
-#[derive(Default)]
 struct OcbMasks {
     table: Vec<Block>,
 }
@@ -231,7 +230,7 @@ impl Trial {
             | Work::Masks(_)
             | Work::Checksum(_) => len_bytes / BLOCK_BYTES,
             Work::Chains(_, lanes) => (len_bytes / BLOCK_BYTES / lanes).max(1) * lanes,
-            Work::Gather => (len_bytes / BLOCK_BYTES).next_multiple_of(GATHERED),
+            Work::Gather => (len_bytes / BLOCK_BYTES / GATHERED).max(1) * GATHERED,
             Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
             _ => TILE_BYTES / BLOCK_BYTES,
         };

@@ -144,7 +144,7 @@ pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Resul
 
 /// Binds a plan of one kernel; `None` for others.
 fn bind_whole(plan: &Plan, keys: &Keys, features: Features) -> Option<Result<Bound, Error>> {
-    let variant = plan.stages.first()?.variant;
+    let variant = plan.cipher_stages().first()?.variant;
     let whole = |bind: BindWhole, direction| {
         bind(features, direction, keys).map(|kernel| Bound::Whole(kernel.into()))
     };

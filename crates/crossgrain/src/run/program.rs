@@ -160,9 +160,11 @@ impl Program {
             wipe_stack();
         }
         let bound = bind_all(&plans, &schedule.keys, features)?;
-        let first = plans.first().and_then(|plan| plan.stages.first());
+        let first = plans.first().and_then(|plan| plan.cipher_stages().first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
         let depth = bound.iter().zip(&*plans).map(Depth::of).max().unwrap_or(Depth::Tiles);
+        // Binding several kernels uses more of the stack than binding one.
+        let depth = if bound.len() > 1 { depth.max(Depth::Registers) } else { depth };
         let (cipher, ran_many) = (schedule.cipher, AtomicBool::new(false));
         Ok(Self { bound, plans, counts, threads, cipher, features, depth, ran_many, wipes_stack: false })
     }
@@ -170,22 +172,23 @@ impl Program {
     /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
     ///
     /// Kernels of AES instructions replace the key in place. Other programs are bound again, with the same
-    /// plans.
+    /// plans, and this returns true. The mode must then prepare its kernel again.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher. The program keeps its key then.
-    pub(crate) fn replace_key(&mut self, key: &Key) -> Result<(), Error> {
+    pub(crate) fn replace_key(&mut self, key: &Key) -> Result<bool, Error> {
         if key.cipher() != self.cipher {
             return Err(Error::OtherCipher { cipher: self.cipher, given: key.cipher() });
         }
-        if !self.rekey(key.bytes(), self.features) {
+        let is_bound_again = !self.rekey(key.bytes(), self.features);
+        if is_bound_again {
             let (plans, wipes_stack) = (Arc::clone(&self.plans), self.wipes_stack);
             let schedule = Schedule::of(key, self.features);
             schedule.wipe_stack();
             *self = Self::of_message(plans, &schedule, self.features, self.threads)?;
             self.wipes_stack = wipes_stack;
         }
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// Replaces the key in place if every kernel can. Otherwise returns false, and the program must not be
@@ -310,7 +313,7 @@ impl Program {
     /// Messages with fewer bytes cost less by the fused kernel of the mode. 0 if there is none.
     pub fn fused_below_bytes(&self) -> u64 {
         match self.plans.iter().find(|plan| plan.is_fused()) {
-            Some(fused) if self.plans[0].is_fused() => fused.cost.lower_below(fused.cost),
+            Some(_) if self.plans[0].is_fused() => u64::MAX,
             Some(fused) => fused.cost.lower_below(self.plans[0].cost),
             None => 0,
         }

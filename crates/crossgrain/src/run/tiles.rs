@@ -20,7 +20,7 @@ const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 pub(super) enum Running<'a> {
     Whole(&'a dyn WholePart),
     Chains(&'a dyn ChainKernel),
-    /// Not boxed: gaps between its fields would take to the heap what was on the stack.
+    /// Not boxed. Boxing would copy padding, which may hold old stack contents, to the heap.
     Tiles(Work<'a>),
 }
 

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use super::elapsed_ns;
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::check;
-use crate::mode::{Aead, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
+use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
@@ -169,9 +169,16 @@ impl Subject for Runner<'_> {
                 match &mut self.mode {
                     Mode::Search(search) => search.run(),
                     Mode::Ctr(ctr) => ctr.apply_at(0, &mut data[..]),
-                    Mode::Sealed(aead) => drop(aead.seal(&[1; 12], &[], &mut data[..])),
+                    Mode::Sealed(aead) => {
+                        let mut message = AeadMessage::new(&[1; 12], &[], &mut data[..]);
+                        drop(aead.as_ref().seal_message(&mut message));
+                    }
                     // The tag is wrong. The time is that of a right one, and of overwriting the output.
-                    Mode::Opened(aead) => drop(aead.open(&[1; 12], &[], &[0; BLOCK_BYTES], &mut data[..])),
+                    Mode::Opened(aead) => {
+                        let message = AeadMessage::new(&[1; 12], &[], &mut data[..]);
+                        let mut message = AeadMessage { tag: [0; BLOCK_BYTES].into(), ..message };
+                        drop(aead.as_ref().open_message(&mut message));
+                    }
                     Mode::Chains(cbc) => {
                         let messages = data.chunks_mut(CHAIN_BYTES).map(|data| Message::new([1; 16], data));
                         drop(cbc.apply_many(&mut messages.collect::<Vec<_>>()));

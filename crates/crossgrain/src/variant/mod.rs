@@ -100,7 +100,7 @@ pub enum Action {
     WholeCounter(BindWhole),
     /// Computes a mode together with the whole cipher, from bytes to bytes.
     Fused(Fused, Direction, BindFused),
-    /// Adds blocks around a cipher that runs on tiles. `run` binds it.
+    /// Adds blocks around the cipher. Programs know how: it needs no binding.
     Frame(Fused),
     /// Computes a mode's own pass over the bytes, after the cipher. The mode binds it.
     Pass(Fused),

@@ -6,7 +6,7 @@
 //! Layout: `Repr::Blocks`, with one, two or four blocks per register (AES-NI, VAES-256, VAES-512).
 //! Needs `AesLanes`.
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
-//! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes. Nothing past
+//! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes or, in CTR, bytes. Nothing past
 //! the end is read or written.
 
 use std::fmt;
@@ -355,7 +355,7 @@ fn run_rest<W: AesLanes, K: Bundle<W>, const N: usize>(
 }
 
 /// Registers of short messages. An AES instruction takes about four cycles, so four registers take hardly longer
-/// than one, and where a cycle starts one instruction, eight take twice as long.
+/// than one. Eight take twice as long on CPUs that start one such instruction in each cycle.
 const FEW_IN_FLIGHT: usize = 4;
 
 /// The least number of registers, of 1, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands for
@@ -520,6 +520,8 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
             let blocks = left.len_bytes() / BLOCK_BYTES;
             let at = if at_once { blocks } else { bundle.blocks.min(blocks) } * BLOCK_BYTES;
             let (mut sector, later) = left.split_at(at);
+            // The compiler then leaves out what only partial blocks need.
+            assert!(sector.len_bytes().is_multiple_of(BLOCK_BYTES));
             over_bundles(isa, &mut bundle, &mut sector);
             left = later;
         }

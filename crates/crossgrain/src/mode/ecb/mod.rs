@@ -79,7 +79,7 @@ impl Ecb {
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.program.replace_key(key);
         self.program.wipe_setup_stack();
-        replaced
+        replaced.map(drop)
     }
 
     /// Encrypts or decrypts whole blocks.

@@ -165,7 +165,7 @@ impl Gcm {
     /// A separate function, so that its stack frame can be wiped.
     #[inline(never)]
     fn take_key(&mut self, key: &Key) -> Result<(), Error> {
-        self.counter.replace_key(key)?;
+        let is_bound_again = self.counter.replace_key(key)?;
         self.secret_counter.take();
         self.key.clone_from(key);
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
@@ -173,6 +173,10 @@ impl Gcm {
         self.ghash.rekey(&h);
         if let Some(ghash) = &mut self.of_kernel {
             ghash.rekey(&h);
+        }
+        if let Some(kernel) = self.counter.gcm_mut().filter(|_| is_bound_again) {
+            let prepared = kernel.prepare(&h);
+            *self.of_kernel.as_mut().unwrap_or(&mut self.ghash) = prepared;
         }
         Ok(())
     }

@@ -38,14 +38,15 @@ impl Cost {
         Self { fixed_ns: 0.0, per_byte_ns }
     }
 
-    /// The length in bytes below which this cost is lower than another: `u64::MAX` if it always is, 0 if it
-    /// never is.
+    /// The length in bytes below which this cost is lower than another: `u64::MAX` if it is at every length, 0
+    /// if it is at none, or only above some length.
     pub fn lower_below(self, other: Self) -> u64 {
         let (fixed_ns, per_byte_ns) = (other.fixed_ns - self.fixed_ns, self.per_byte_ns - other.per_byte_ns);
         match per_byte_ns > 0.0 {
             // A float that is too large becomes the largest integer, and a negative one 0.
             true => (fixed_ns / per_byte_ns) as u64,
-            false => u64::MAX,
+            false if fixed_ns > 0.0 || (fixed_ns == 0.0 && per_byte_ns < 0.0) => u64::MAX,
+            false => 0,
         }
     }
 
