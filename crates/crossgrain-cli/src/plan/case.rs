@@ -322,11 +322,15 @@ fn is_whole(flow: &Flow, edge: &Edge) -> bool {
     [&edge.from, &edge.to].into_iter().all(is_end) && flow.parts_of(edge).len() == flow.parts().len()
 }
 
+/// The representation of a node. Bytes in the buffers of a mode's job have none.
+pub(super) fn sliced(node: &Node) -> Option<&str> {
+    node.representation().filter(|name| *name != BYTES)
+}
+
 /// The representation of an edge that computes parts: that of its end points, or of its variant.
 pub(super) fn home(edge: &Edge) -> Option<String> {
-    let sliced = |node: &Node| node.representation().filter(|name| *name != BYTES).map(str::to_owned);
     let ends = sliced(&edge.to).or_else(|| sliced(&edge.from));
-    ends.or_else(|| Some(find(&edge.name).ok()?.repr.to_string()))
+    ends.map(str::to_owned).or_else(|| Some(find(&edge.name).ok()?.repr.to_string()))
 }
 
 /// Adds a kernel from source to sink as a pure form of the representation it works in.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crossgrain::plan::compose::{Flow, Node, Path};
 
+use super::super::case::sliced;
 use super::super::fold::{Fold, folded};
 
 /// The drawn parts, and the mapping from the flow's positions to them.
@@ -41,8 +42,19 @@ impl Columns {
     }
 
     /// The places of drawn parts between which an edge leads; `None` if it belongs to another round. The
-    /// source and the sink have their own places.
+    /// source and the sink have their own places. The frame and the pass of a mode take no place: bytes before
+    /// the cipher are drawn as the source, bytes after it as the sink.
     pub(super) fn span(&self, from: &Node, to: &Node) -> Option<(usize, usize)> {
+        let [from, to] = [from, to].map(|node| match node {
+            Node::Between { position, .. } if sliced(node).is_none() => {
+                if *position == 0 {
+                    &Node::Source
+                } else {
+                    &Node::Sink
+                }
+            }
+            node => node,
+        });
         let last = self.parts.len() + 2;
         let begin = match from {
             Node::Source => 0,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::case::{Case, Refused, home};
+use super::super::case::{Case, Refused, home, sliced};
 use super::canvas::{MARGIN, bold_width_of};
 use super::columns::Columns;
 use crossgrain::plan::compose::{Edge, Path, Report};
@@ -102,7 +102,7 @@ fn shown(case: &Case, refused: &[Refused]) -> Vec<String> {
     let Report { best, runners_up, .. } = &case.report;
     let mut wanted: Vec<String> = Vec::new();
     for path in std::iter::once(best).chain(runners_up) {
-        wanted.extend(path.steps.iter().filter_map(|step| step.from.representation()).map(str::to_owned));
+        wanted.extend(path.steps.iter().filter_map(|step| sliced(&step.from)).map(str::to_owned));
         wanted.extend(path.steps.iter().filter_map(|step| home(&case.flow.edges()[step.edge])));
     }
     let mut pure: Vec<(&String, &Path)> =
@@ -123,8 +123,9 @@ fn is_best(case: &Case, edge: usize) -> bool {
     case.report.best.steps.iter().any(|step| step.edge == edge)
 }
 
+/// Whether an edge converts. Bytes in the buffers of a mode's job are drawn as its source and its sink.
 fn is_conversion(edge: &Edge) -> bool {
-    matches!((edge.from.representation(), edge.to.representation()), (Some(a), Some(b)) if a != b)
+    matches!((sliced(&edge.from), sliced(&edge.to)), (Some(a), Some(b)) if a != b)
 }
 
 /// The edge that a picture shows for a key: the cheapest of those between the same places.
