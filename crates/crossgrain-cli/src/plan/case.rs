@@ -63,7 +63,7 @@ pub(super) struct Facts {
     pub(super) policy: Policy,
     pub(super) features: Features,
     pub(super) len_bytes: u64,
-    /// Whether the mode's counters are secret, so that plans do without tables in the counter's order.
+    /// Whether the mode's counters are secret, so that plans may not use tables in the counter's order.
     pub(super) secret_counter: bool,
 }
 

@@ -323,8 +323,8 @@ impl<'a> Buffers<'a> {
 
     /// Reads the input from byte `at` to its end into `N` words. Bytes beyond the end are zero.
     ///
-    /// Whole blocks have their own loads and stores: on Zen 4, a load under a mask of bytes takes longer to get
-    /// what was just stored than a load under a mask of lanes.
+    /// Whole blocks have their own loads and stores. After a recent store to the same bytes, Zen 4 loads faster
+    /// under a mask of lanes than under a mask of bytes.
     ///
     /// # Panics
     /// If `at` is beyond the end.

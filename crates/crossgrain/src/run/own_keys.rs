@@ -132,7 +132,7 @@ impl Keyed for KeyAfterKey<'_> {
         let &OwnKeys { ref plans, features, .. } = self.of;
         self.program = keys.first().map(|key| {
             let schedule = Schedule::of(key, features);
-            // Binding moves values to the heap, with gaps that hold what was on the stack.
+            // Binding moves values to the heap, and gaps between fields take old stack contents along.
             schedule.wipe_stack();
             let bound = Program::of_message(Arc::clone(plans), &schedule, features, Threads::ONE);
             bound.expect("these plans were bound before")

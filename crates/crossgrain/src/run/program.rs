@@ -310,7 +310,7 @@ impl Program {
         }
     }
 
-    /// Messages with fewer bytes cost less by the fused kernel of the mode. 0 if there is none.
+    /// Messages with fewer bytes cost less by the fused kernel of the mode. 0 without such a kernel.
     pub fn fused_below_bytes(&self) -> u64 {
         match self.plans.iter().find(|plan| plan.is_fused()) {
             Some(_) if self.plans[0].is_fused() => u64::MAX,

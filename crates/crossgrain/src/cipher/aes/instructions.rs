@@ -6,8 +6,8 @@
 //! Layout: `Repr::Blocks`, with one, two or four blocks per register (AES-NI, VAES-256, VAES-512).
 //! Needs `AesLanes`.
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
-//! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes or, in CTR, bytes. Nothing past
-//! the end is read or written.
+//! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes or, in CTR,
+//! bytes. Nothing past the end is read or written.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -126,9 +126,7 @@ impl<W: AesLanes> Cipher<W> {
             Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
         }
     }
-}
 
-impl<W: AesLanes> Cipher<W> {
     #[inline(never)]
     fn run_masked(&self, masks: Masks<'_>, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction, .. } = *self;
@@ -711,8 +709,8 @@ impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
-        self.next =
-            self.next.add_low_u64(if N == IN_FLIGHT { self.bundle } else { self.steps[N % IN_FLIGHT] });
+        // Only the last call can have less than a whole bundle.
+        self.next = self.next.add_low_u64(self.bundle);
         (each!(i < N => counters[i].shuffle_bytes(self.places)), input)
     }
 }
