@@ -35,7 +35,7 @@ use self::offsets::{GROUP_BLOCKS, Offsets};
 use super::aead::{Aead, Groups, SHORT_BYTES, Short, by_groups, open_those_with_tags};
 use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
+use crate::arch::{Buffers, ClearRegisters, Features, Wiped, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::kernel::sum::{sum, total};
@@ -99,8 +99,7 @@ const WAITING_MAX: usize = 32;
 pub struct Ocb {
     enciphers: Program,
     deciphers: Program,
-    /// Boxed, so that moving `Ocb` leaves no copies of them.
-    offsets: Box<Offsets>,
+    offsets: Wiped<Offsets>,
     features: Features,
     tag_bytes: usize,
 }
@@ -124,10 +123,10 @@ impl Ocb {
         let _clear = ClearRegisters;
         Mode::Ocb.admits_tag(tag_bytes)?;
         let features = options.limits()?.features;
-        let schedule = options.schedule(key)?;
+        let keys = options.keys(key)?;
         let [encrypt, decrypt] = Direction::ALL.map(|direction| Mode::Ocb.job(key.cipher(), direction));
-        let enciphers = options.for_job(encrypt, decrypt).program(encrypt, &schedule)?;
-        let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &schedule)?;
+        let enciphers = options.for_job(encrypt, decrypt).program(encrypt, &keys)?;
+        let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &keys)?;
         let offsets = Offsets::new(&enciphers);
         enciphers.wipe_stack();
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
@@ -192,6 +191,7 @@ impl Ocb {
             Direction::Encrypt => &self.enciphers,
             Direction::Decrypt => &self.deciphers,
         };
+        program.ran(part.len_bytes());
         if let Some(kernel) = program.ocb() {
             let masks = self.offsets.long_masks(first, before);
             return u128::from_be_bytes(kernel.run_with_checksum(masks, part));

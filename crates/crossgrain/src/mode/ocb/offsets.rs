@@ -8,51 +8,56 @@
 //! numbers are public.
 
 use std::mem;
+use std::sync::OnceLock;
 
 use super::mask::{LongMasks, Masks, TABLE_BLOCKS};
-use crate::arch::wipe;
+use crate::arch::Wiped;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::sum;
+use crate::mode::aead::SHORT_BYTES;
 use crate::mode::xts::tweak::double;
 use crate::run::Program;
 
 /// Blocks that share a table of offsets. The table and their data fill half of a first-level cache.
 pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;
 
-/// The constants of a key and the offsets computed from them (RFC 7253 §4.1). Wiped when dropped.
-///
-/// Entry 1 of the table starts a cache line, because kernels read the table from there in whole registers.
-#[repr(C, align(64))]
+/// Offsets that are computed with the key: enough for short messages and their associated data.
+const NEAR_BLOCKS: usize = SHORT_BYTES / BLOCK_BYTES + 2;
+
+/// The constants of a key and the offsets computed from them (RFC 7253 §4.1). Their owner's memory is wiped.
 pub(super) struct Offsets {
     /// L₀, L₁ and so on, one for each bit of a block number, lowest first.
     steps: [Block; usize::BITS as usize],
     /// L_* for an incomplete last block, and L_$ for the checksum.
     rest_and_sum: [Block; 2],
-    to_line: Block,
-    /// Entry r is the offset of block r if the initial offset is zero.
-    table: [Block; GROUP_BLOCKS + 1],
+    /// Entry i is the offset of block i if the initial offset is zero.
+    near: [Block; NEAR_BLOCKS],
+    /// The same for a whole group, computed for the first message that needs more than `near`.
+    table: OnceLock<Wiped<Table>>,
 }
 
-const _: () = assert!((mem::offset_of!(Offsets, table) + BLOCK_BYTES).is_multiple_of(align_of::<Offsets>()));
+/// The offsets of a group. Entry 1 starts a cache line, because kernels read the table from there in whole
+/// registers.
+#[repr(C, align(64))]
+struct Table {
+    to_line: [Block; 3],
+    entries: [Block; GROUP_BLOCKS + 1],
+}
+
+const _: () = assert!((mem::offset_of!(Table, entries) + BLOCK_BYTES).is_multiple_of(align_of::<Table>()));
 
 impl Offsets {
-    /// Zeros. This is a separate function, because its frame is as large as the offsets. The offsets are
-    /// computed after it has returned, so they leave traces no deeper in the stack than is wiped.
-    #[inline(never)]
-    fn zeros() -> Box<Self> {
-        let zero = [0; BLOCK_BYTES];
-        Box::new(Self {
-            steps: [zero; usize::BITS as usize],
-            rest_and_sum: [zero; 2],
-            to_line: zero,
-            table: [zero; GROUP_BLOCKS + 1],
-        })
-    }
+    /// Zeros, to be filled in place: moving the offsets would leave a copy.
+    const NONE: Self = Self {
+        steps: [[0; BLOCK_BYTES]; usize::BITS as usize],
+        rest_and_sum: [[0; BLOCK_BYTES]; 2],
+        near: [[0; BLOCK_BYTES]; NEAR_BLOCKS],
+        table: OnceLock::new(),
+    };
 
-    pub(super) fn new(enciphers: &Program) -> Box<Self> {
-        // Filled in place, because moving the offsets would leave a copy.
-        let mut offsets = Self::zeros();
-        let Self { rest_and_sum, steps, table, .. } = &mut *offsets;
+    pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
+        let mut offsets = Wiped::new(Self::NONE);
+        let Self { rest_and_sum, steps, near, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
         rest_and_sum[1] = doubled(rest_and_sum[0]);
         let mut step = rest_and_sum[1];
@@ -60,13 +65,19 @@ impl Offsets {
             step = doubled(step);
             *place = step;
         }
-        // The Gray code of 2ᵏ + j, for j below 2ᵏ, is that of j with bits k and k − 1 flipped.
-        for (k, step) in steps.iter().enumerate().take(GROUP_BLOCKS.ilog2() as usize + 1) {
-            let change = if k == 0 { *step } else { sum(*step, steps[k - 1]) };
-            let (known, next) = table.split_at_mut(1 << k);
-            next.iter_mut().zip(known).for_each(|(next, known)| *next = sum(*known, change));
-        }
+        fill(near, steps);
         offsets
+    }
+
+    /// The offsets of a group. A key that seals only short messages never computes them.
+    fn table(&self) -> &[Block; GROUP_BLOCKS + 1] {
+        let table = self.table.get_or_init(|| {
+            let zero = [0; BLOCK_BYTES];
+            let mut table = Wiped::new(Table { to_line: [zero; 3], entries: [zero; GROUP_BLOCKS + 1] });
+            fill(&mut table.entries, &self.steps);
+            table
+        });
+        &table.entries
     }
 
     /// The part that is common to the offsets of a group: `first` XOR the constants for the group's first
@@ -90,24 +101,24 @@ impl Offsets {
         let [least, step] = [GROUP_BLOCKS, before - at + GROUP_BLOCKS]
             .map(|number| u128::from_be_bytes(self.steps[number.trailing_zeros() as usize]));
         let shared = self.shared(first, before);
-        Masks::new(&self.table[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
+        Masks::new(&self.table()[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
     }
 
     /// The offsets of the blocks after `blocks_before` others, a multiple of a group.
     pub(super) fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
         debug_assert!(blocks_before.is_multiple_of(TABLE_BLOCKS));
         let before = self.of(first, blocks_before).to_be_bytes();
-        LongMasks { blocks_before, before, table: &self.table, steps: &self.steps }
+        LongMasks { blocks_before, before, table: self.table(), steps: &self.steps }
     }
 
     /// The offset of block `number`.
     pub(super) fn of(&self, first: u128, number: usize) -> u128 {
-        self.shared(first, number) ^ u128::from_be_bytes(self.table[number % GROUP_BLOCKS])
+        self.shared(first, number) ^ u128::from_be_bytes(self.table()[number % GROUP_BLOCKS])
     }
 
-    /// The offset of a block of the first group, as a block.
+    /// The offset of one of the first [`NEAR_BLOCKS`] blocks, as a block.
     pub(super) fn near(&self, first: &Block, number: usize) -> Block {
-        sum(*first, self.table[number])
+        sum(*first, self.near[number])
     }
 
     /// L_*, the difference between the offset of an incomplete last block and that of the block before it.
@@ -131,11 +142,14 @@ impl Offsets {
     }
 }
 
-impl Drop for Offsets {
-    fn drop(&mut self) {
-        wipe(self.rest_and_sum.as_flattened_mut());
-        wipe(self.steps.as_flattened_mut());
-        wipe(self.table.as_flattened_mut());
+/// Computes the offsets of the first blocks for an initial offset of zero.
+fn fill(offsets: &mut [Block], steps: &[Block]) {
+    let count = offsets.len();
+    // The Gray code of 2ᵏ + j, for j below 2ᵏ, is that of j with bits k and k − 1 flipped.
+    for (k, step) in steps.iter().enumerate().take_while(|&(k, _)| 1 << k < count) {
+        let change = if k == 0 { *step } else { sum(*step, steps[k - 1]) };
+        let (known, next) = offsets.split_at_mut(1 << k);
+        next.iter_mut().zip(known).for_each(|(next, known)| *next = sum(*known, change));
     }
 }
 
