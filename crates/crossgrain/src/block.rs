@@ -4,9 +4,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use zeroize::Zeroizing;
-
-use crate::arch::ClearRegisters;
+use crate::arch::{ClearRegisters, Wiped};
 use crate::text::{quoted, reason as reason_of};
 
 /// The size of a block, in bytes.
@@ -131,7 +129,7 @@ impl FromStr for Cipher {
 /// ```
 pub struct Key {
     cipher: Cipher,
-    bytes: Box<Zeroizing<[u8; KEY_BYTES_MAX]>>,
+    bytes: Wiped<[u8; KEY_BYTES_MAX]>,
 }
 
 impl Key {
@@ -144,7 +142,7 @@ impl Key {
             return Err(Error::KeyLength { cipher, len_bytes: bytes.len() });
         }
         let _clear = ClearRegisters;
-        let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
+        let mut key = Wiped::new([0; KEY_BYTES_MAX]);
         key[..bytes.len()].copy_from_slice(bytes);
         Ok(Self { cipher, bytes: key })
     }
@@ -163,7 +161,7 @@ impl Key {
     /// [`Error::NoRandom`] if the system returns no random bytes.
     pub fn generate(cipher: Cipher) -> Result<Self, Error> {
         let _clear = ClearRegisters;
-        let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
+        let mut key = Wiped::new([0; KEY_BYTES_MAX]);
         fill_random(&mut key[..cipher.key_bytes()])?;
         Ok(Self { cipher, bytes: key })
     }
@@ -182,7 +180,7 @@ impl Key {
 impl Clone for Key {
     fn clone(&self) -> Self {
         let _clear = ClearRegisters;
-        let mut bytes = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
+        let mut bytes = Wiped::new([0; KEY_BYTES_MAX]);
         bytes.copy_from_slice(&self.bytes[..]);
         Self { cipher: self.cipher, bytes }
     }

@@ -21,7 +21,10 @@ impl Features {
             let cap = cap.map(|cap| cap.to_string_lossy().parse::<Features>()).transpose()?;
             Ok(cap.map_or(Features::of_cpu(), |cap| cap & Features::of_cpu()))
         });
-        ALLOWED.clone()
+        match &*ALLOWED {
+            Ok(allowed) => Ok(*allowed),
+            Err(error) => Err(error.clone()),
+        }
     }
 }
 

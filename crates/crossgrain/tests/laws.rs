@@ -453,7 +453,7 @@ fn encrypted_counters_are_born_as_encrypted_counters_laid_out() {
         firsts.extend([1 << 16, 1 << 17, (1 << 16) + 512, (1 << 16) - 1, 1 << 16, 0, 1 << 80, 0]);
         for cipher in ciphers(variant.family.unwrap()) {
             let key = key(cipher, 6);
-            let source = bind(Features::of_cpu(), &Keys::expand(&key, Features::of_cpu())).unwrap();
+            let source = bind(Features::of_cpu(), &Keys::of(&key, Features::of_cpu())).unwrap();
             check_run(variant, &*source, &firsts, |first| {
                 let mut blocks = counted(first, blocks);
                 other(&key, Direction::Encrypt, Birth::Bytes, 0, &mut blocks);

@@ -85,11 +85,19 @@ impl Work {
     }
 }
 
+/// Lengths of messages.
+#[derive(Clone, Copy, Debug)]
+enum Messages {
+    /// After short messages alone, less of the stack is wiped.
+    Short,
+    ShortAndLong,
+}
+
 /// One way to use a key.
 #[derive(Clone, Debug)]
 enum Case {
     /// A mode with the plan chosen under a cap, on this number of threads.
-    Mode(Work, Cipher, &'static str, usize),
+    Mode(Work, Cipher, &'static str, usize, Messages),
     /// A variant forced into the job of a mode.
     Form(Work, Cipher, String),
     Wide(Mode, wide::Rijndael, &'static str),
@@ -108,7 +116,10 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
             .into_iter()
             .flat_map(move |work| ciphers.iter().map(move |&cipher| (work, cipher)))
             .filter(|(work, cipher)| work.admits(*cipher))
-            .map(move |(work, cipher)| Case::Mode(work, cipher, cap, 1));
+            .flat_map(move |(work, cipher)| {
+                [Messages::Short, Messages::ShortAndLong]
+                    .map(|messages| Case::Mode(work, cipher, cap, 1, messages))
+            });
         let wide = Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).flat_map(move |mode| {
             [wide::Rijndael::Block192Key192, wide::Rijndael::Block256Key256]
                 .map(|cipher| Case::Wide(mode, cipher, cap))
@@ -138,7 +149,7 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
     let threads = Work::all().into_iter().flat_map(|work| {
         let both = [("avx512", Cipher::Aes256), ("avx2", Cipher::Serpent256)].into_iter();
         let admitted = both.filter(move |(_, cipher)| work.admits(*cipher));
-        admitted.map(move |(cap, cipher)| Case::Mode(work, cipher, cap, 2))
+        admitted.map(move |(cap, cipher)| Case::Mode(work, cipher, cap, 2, Messages::ShortAndLong))
     });
     let mut groups: Vec<_> = CAPS.into_iter().map(under).collect();
     groups.push(("forms".to_owned(), forms().collect()));
@@ -223,9 +234,12 @@ impl Case {
     #[inline(never)]
     fn run(&self, key: &Masked, file: &[u8], alive: &dyn Fn()) {
         match self {
-            Self::Mode(work, cipher, cap, threads) => {
-                let long_bytes = if *threads > 1 { 1 << 20 } else { 5000 };
-                by_work(*work, *cipher, &capped(cap, *threads), &[20, long_bytes, 5], key, alive);
+            Self::Mode(work, cipher, cap, threads, messages) => {
+                let lens = match messages {
+                    Messages::Short => [20, 256, 5],
+                    Messages::ShortAndLong => [20, if *threads > 1 { 1 << 20 } else { 5000 }, 5],
+                };
+                by_work(*work, *cipher, &capped(cap, *threads), &lens, key, alive);
             }
             Self::Form(work, cipher, variant) => {
                 let Work::Mode(_, direction) = *work else { unreachable!("forms are of modes") };

@@ -409,7 +409,7 @@ fn stepped(keys: &[[u32; 4]], step: Part, direction: Direction, round: usize, st
 #[test]
 fn every_part_does_its_steps() {
     let key = key(ciphers(Family::Serpent)[2], 1);
-    let keys = Keys::expand(&key, Features::NONE);
+    let keys = Keys::of(&key, Features::NONE);
     let (loads, stores) = (loads(), stores());
     for variant in table().iter().filter(|variant| variant.family == Some(Family::Serpent)) {
         let (Some(variant), Action::Tile(part, direction, bind)) = (here(variant), variant.action) else {

@@ -84,6 +84,7 @@ mod gates;
 mod inout;
 mod integer;
 mod lanes;
+mod line;
 mod point;
 mod portable;
 mod side_by_side;
@@ -105,6 +106,7 @@ pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use integer::{Integer, U64};
 pub use lanes::{Arithmetic, Lanes, multiply_high_by_halves};
+pub use line::Line;
 #[allow(unused_imports, reason = "a machine without registers has nothing else")]
 pub use machine::*;
 pub(crate) use machine::{
@@ -116,9 +118,10 @@ pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
-pub use tile::{wipe, wipe_deep_stack, wipe_setup_stack, wipe_stack};
+pub use tile::{wipe, wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack};
 pub use widest::{Work, on_widest};
-pub(crate) use wiped::{Wiped, WipedBytes, wipe_room};
+pub use wiped::Wiped;
+pub(crate) use wiped::{WipedBytes, wipe_room};
 
 /// Other crates cannot implement [`Isa`], because a token is a proof.
 mod sealed {

@@ -4,19 +4,85 @@
 //! gaps may contain older bytes of the stack, such as parts of a key. Wiping the fields is therefore not
 //! enough.
 
-use std::alloc::{Layout, dealloc};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
 
 use super::wipe;
 
 /// A box that drops its value, overwrites the memory with zeros, and then frees it.
-pub(crate) struct Wiped<T: ?Sized>(ManuallyDrop<Box<T>>);
+///
+/// [`Wiped::new`] aligns the value itself. An allocator that must align to a cache line takes several times as
+/// long, and key set-up allocates such values.
+pub struct Wiped<T: ?Sized> {
+    value: NonNull<T>,
+    /// The memory of [`Wiped::new`]. `None` if the value came in a `Box`.
+    memory: Option<NonNull<u8>>,
+    owns: PhantomData<T>,
+}
+
+// SAFETY: it owns its value, as a box does.
+unsafe impl<T: ?Sized + Send> Send for Wiped<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for Wiped<T> {}
+
+/// The alignment that every allocator gives at no cost.
+const ALLOCATED_ALIGN: usize = 16;
+
+/// Memory for a value of this layout at any place that has its alignment.
+const fn memory_for(value: Layout) -> Layout {
+    let slack = value.align().saturating_sub(ALLOCATED_ALIGN);
+    match Layout::from_size_align(value.size() + slack, ALLOCATED_ALIGN) {
+        Ok(layout) => layout,
+        Err(_) => panic!("no value is that large"),
+    }
+}
+
+impl<T> Wiped<T> {
+    /// Moves a value into memory of its own. The move can leave a copy on the stack, so secrets are better written
+    /// into the value afterwards.
+    #[inline(always)]
+    pub fn new(value: T) -> Self {
+        // SAFETY: the place has room for the value.
+        Self::in_place(|place| unsafe { place.write(value) })
+    }
+
+    /// Allocates memory for a value and has `fill` write it there.
+    #[inline(always)]
+    pub(super) fn in_place(fill: impl FnOnce(*mut T)) -> Self {
+        const { assert!(size_of::<T>() > 0) };
+        let layout = const { memory_for(Layout::new::<T>()) };
+        // SAFETY: the size is not zero.
+        let memory = unsafe { alloc(layout) };
+        // Otherwise LLVM makes this an allocation of zeros, which takes the slow path of glibc.
+        let Some(memory) = NonNull::new(black_box(memory)) else { handle_alloc_error(layout) };
+        // SAFETY: the memory has room for the value after the bytes that its alignment skips.
+        let value = unsafe { memory.byte_add(memory.align_offset(align_of::<T>())).cast::<T>() };
+        fill(value.as_ptr());
+        Self { value, memory: Some(memory), owns: PhantomData }
+    }
+
+    /// The same value as a trait object.
+    ///
+    /// # Panics
+    /// If `view` returns another value than its argument.
+    pub fn as_dyn<U: ?Sized>(mut self, view: for<'a> fn(&'a mut T) -> &'a mut U) -> Wiped<U> {
+        let seen = NonNull::from(view(&mut self));
+        let (memory, size) = (self.memory, size_of::<T>());
+        // SAFETY: the value is alive.
+        assert!(seen.cast() == self.value && size_of_val(unsafe { seen.as_ref() }) == size);
+        mem::forget(self);
+        Wiped { value: seen, memory, owns: PhantomData }
+    }
+}
 
 impl<T: ?Sized> From<Box<T>> for Wiped<T> {
     fn from(value: Box<T>) -> Self {
-        Self(ManuallyDrop::new(value))
+        Self { value: NonNull::from(Box::leak(value)), memory: None, owns: PhantomData }
     }
 }
 
@@ -25,14 +91,16 @@ impl<T: ?Sized> Deref for Wiped<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        &self.0
+        // SAFETY: the value is alive and owned.
+        unsafe { self.value.as_ref() }
     }
 }
 
 impl<T: ?Sized> DerefMut for Wiped<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
+        // SAFETY: the value is alive and owned.
+        unsafe { self.value.as_mut() }
     }
 }
 
@@ -80,18 +148,18 @@ impl<T: ?Sized> fmt::Debug for Wiped<T> {
 
 impl<T: ?Sized> Drop for Wiped<T> {
     fn drop(&mut self) {
-        // SAFETY: `drop` runs once, and nothing takes the box earlier.
-        let value = Box::into_raw(unsafe { ManuallyDrop::take(&mut self.0) });
-        // SAFETY: the value came from a box, so it is valid and exclusively owned. It is dropped once. Then
-        // its memory is written and freed with the layout of the box. A box of zero bytes has no memory.
+        // SAFETY: the value is alive and owned, and it is dropped once. Then its memory is written and freed with the
+        // layout with which it was allocated. A box of zero bytes has no memory.
         unsafe {
-            let layout = Layout::for_value(&*value);
-            let bytes = value.cast::<u8>();
-            value.drop_in_place();
-            bytes.write_bytes(0, layout.size());
+            let layout = Layout::for_value(self.value.as_ref());
+            let bytes = self.value.cast::<u8>().as_ptr();
+            self.value.drop_in_place();
+            ptr::write_bytes(bytes, 0, layout.size());
             zeroize::optimization_barrier(std::slice::from_raw_parts(bytes, layout.size()));
-            if layout.size() > 0 {
-                dealloc(bytes, layout);
+            match self.memory {
+                Some(memory) => dealloc(memory.as_ptr(), memory_for(layout)),
+                None if layout.size() > 0 => dealloc(bytes, layout),
+                None => {}
             }
         }
     }

@@ -13,6 +13,7 @@
 
 use std::fmt;
 
+use crate::arch::Wiped;
 use crate::mode::chained::chain::ChainKernel;
 use crate::mode::gcm::kernel::GcmKernel;
 use crate::mode::ocb::kernel::OcbKernel;
@@ -92,11 +93,11 @@ impl Fused {
 /// A fused kernel that is bound to a key.
 pub enum FusedPart {
     /// For [`Fused::Gcm`].
-    Gcm(Box<dyn GcmKernel>),
+    Gcm(Wiped<dyn GcmKernel>),
     /// For [`Fused::Ocb`].
-    Ocb(Box<dyn OcbKernel>),
+    Ocb(Wiped<dyn OcbKernel>),
     /// For [`Fused::Chains`].
-    Chains(Box<dyn ChainKernel>),
+    Chains(Wiped<dyn ChainKernel>),
 }
 
 impl fmt::Debug for FusedPart {

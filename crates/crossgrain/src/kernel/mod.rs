@@ -26,8 +26,9 @@ pub(crate) mod sum;
 
 use std::any::Any;
 use std::fmt;
+use std::sync::OnceLock;
 
-use crate::arch::{Buffers, Features, Tile, Wiped, each};
+use crate::arch::{Buffers, Features, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::mode::ctr::counter::Counter;
@@ -42,7 +43,7 @@ pub(crate) struct Parts {
     /// encryption.
     pub(crate) runs: &'static [(Part, &'static [Part])],
     /// Computes the key schedule, with these instructions if they help.
-    pub(crate) expand: fn(&Key, Features) -> Keys,
+    pub(crate) expand: fn(&Key, Features) -> RoundKeys,
 }
 
 ciphers!(by_folder PARTS: Parts);
@@ -114,46 +115,65 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
     cut
 }
 
-/// The round keys of one key, in a form that only the kernels of its family know.
+/// A key, and its round keys in a form that only the kernels of its family know.
 ///
-/// They stay at the same address when this value is moved, and are wiped when it is dropped.
-pub struct Keys {
-    round_keys: Wiped<dyn Any + Send + Sync>,
-    /// Whether AES instructions computed them. Little of the stack then holds parts of the key.
-    is_shallow: bool,
+/// The round keys are computed when a kernel first asks for them. Kernels of AES instructions never do: they
+/// expand the key where they keep their round keys, which takes less time and leaves less on the stack.
+pub struct Keys<'a> {
+    key: &'a Key,
+    features: Features,
+    /// Wiped when dropped.
+    round_keys: OnceLock<RoundKeys>,
 }
 
-impl Keys {
-    /// Computes the key schedule of the key's cipher, with these instructions if they help.
-    pub fn expand(key: &Key, features: Features) -> Self {
-        (of_family(key.cipher().family()).expand)(key, features)
+/// The round keys of one family. They stay at the same address when this value is moved.
+pub(crate) type RoundKeys = Wiped<dyn Any + Send + Sync>;
+
+/// A family's round keys.
+pub(crate) fn boxed(round_keys: impl Any + Send + Sync) -> RoundKeys {
+    Wiped::new(round_keys).as_dyn(|round_keys| round_keys)
+}
+
+impl<'a> Keys<'a> {
+    /// The round keys of a key, to be computed by these instructions if they help.
+    pub const fn of(key: &'a Key, features: Features) -> Self {
+        Self { key, features, round_keys: OnceLock::new() }
     }
 
-    pub(crate) fn new(round_keys: impl Any + Send + Sync) -> Self {
-        let round_keys: Box<dyn Any + Send + Sync> = Box::new(round_keys);
-        Self { round_keys: round_keys.into(), is_shallow: false }
+    /// The cipher of the key.
+    pub const fn cipher(&self) -> Cipher {
+        self.key.cipher()
     }
 
-    /// Records whether AES instructions computed them.
-    pub(crate) fn shallow(self, is_shallow: bool) -> Self {
-        Self { is_shallow, ..self }
+    /// The instructions that may be used.
+    pub const fn features(&self) -> Features {
+        self.features
     }
 
-    /// Whether their computation left parts of the key in only a small part of the stack: see
-    /// [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
-    pub const fn is_shallow(&self) -> bool {
-        self.is_shallow
+    /// The key, if its cipher belongs to this family.
+    pub fn key_of(&self, family: Family) -> Option<&'a Key> {
+        Some(self.key).filter(|key| key.cipher().family() == family)
     }
 
     /// The round keys in a family's form; `None` if they belong to another family.
-    pub fn of<K: Any>(&self) -> Option<&K> {
-        self.round_keys.downcast_ref()
+    pub fn round_keys<K: Any>(&self) -> Option<&K> {
+        self.round_keys.get_or_init(|| self.expanded()).downcast_ref()
+    }
+
+    /// Computes the key schedule.
+    #[inline(never)]
+    fn expanded(&self) -> RoundKeys {
+        let expand = of_family(self.key.cipher().family()).expand;
+        let round_keys = expand(self.key, self.features);
+        // Boxes that are allocated later would take parts of the key from the stack into their gaps.
+        wipe_stack();
+        round_keys
     }
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for Keys<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keys(secret)")
+        write!(f, "Keys({}, secret)", self.key.cipher())
     }
 }
 
@@ -260,12 +280,11 @@ pub trait WholePart: Send + Sync {
 
     /// Replaces the key by another key of the same cipher, for modes that derive a key per message. Returns
     /// whether the kernel supports this.
-    fn rekey(&mut self, _key: &[u8], _features: Features) -> bool {
+    fn rekey(&mut self, _key: &[u8]) -> bool {
         false
     }
 
-    /// Whether AES instructions set up its key. Only a small part of the stack then holds parts of the key:
-    /// see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    /// Whether its key set-up and its runs leave parts of the key in only a small part of the stack: see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
     fn is_shallow(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@
 //! `gcm::ghash`, `gcm::kernel`, `ocb::kernel`, `ocb::mask` and `xts::tweak`. Those files lie below the planner; the entries
 //! lie above it.
 //!
-//! [`Options`] chooses the plans of a mode and binds them to the schedule of its key.
+//! [`Options`] chooses the plans of a mode and binds them to its key.
 
 mod aead;
 pub(crate) mod ccm;
@@ -50,15 +50,16 @@ pub use siv::{Siv, SivKey};
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::arch::{Features, wipe_stack};
-use crate::block::{Cipher, Direction, Error, Key};
+use crate::block::{Direction, Error, Key};
+use crate::kernel::Keys;
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
 pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
-use crate::run::{Program, Schedule, Threads};
+use crate::run::{Program, Threads};
 use crate::variant::{Policy, find};
 
 /// Options of a mode. The default is constant-time variants, all instructions that the CPU has and
@@ -101,13 +102,17 @@ impl Options {
     /// `CROSSGRAIN_ISA`.
     #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
-        let features = match self.features {
-            Some(features) => features & Features::of_cpu(),
-            None => Features::from_environment()?,
-        };
+        self.limits_of(self.usable()?)
+    }
+
+    /// The instructions that may be used.
+    fn usable(&self) -> Result<Features, Error> {
+        self.features.map_or_else(Features::from_environment, |features| Ok(features & Features::of_cpu()))
+    }
+
+    fn limits_of(&self, usable: Features) -> Result<Limits, Error> {
         let forced = self.variants.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
-        let policy = self.policy;
-        Ok(Limits { forced, ..Limits::of(features, policy) })
+        Ok(Limits { forced, ..Limits::of(usable, self.policy) })
     }
 
     /// These options without named variants and plans. A mode uses them for computations other than the job
@@ -128,29 +133,27 @@ impl Options {
         if is_named(job) || !is_named(other) { self.clone() } else { self.freely() }
     }
 
-    /// A key's schedule, for the programs of a mode.
-    fn schedule(&self, key: &Key) -> Result<Schedule, Error> {
-        let schedule = Schedule::of(key, self.limits()?.features);
-        // Wiped now, because later frames may reach further down and keep old contents in their padding.
-        schedule.wipe_stack();
-        Ok(schedule)
+    /// A key for the programs of a mode, and its round keys when they need them.
+    fn keys<'a>(&self, key: &'a Key) -> Result<Keys<'a>, Error> {
+        Ok(Keys::of(key, self.usable()?))
     }
 
-    /// Plans a job and binds it to a key's schedule.
-    fn program(&self, job: Job, schedule: &Schedule) -> Result<Program, Error> {
-        self.program_within(job, schedule, self.limits()?)
+    /// Plans a job and binds it to a key.
+    fn program(&self, job: Job, keys: &Keys<'_>) -> Result<Program, Error> {
+        self.program_within(job, keys, self.limits_of(keys.features())?)
     }
 
     /// A program for CTR whose counters are secret, because they reveal something about the key.
-    fn program_of_secret_counter(&self, cipher: Cipher, schedule: &Schedule) -> Result<Program, Error> {
-        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Counter };
-        self.program_within(job, schedule, Limits { secret_counter: true, ..self.limits()? })
+    fn program_of_secret_counter(&self, keys: &Keys<'_>) -> Result<Program, Error> {
+        let job = Job { cipher: keys.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        let limits = self.limits_of(keys.features())?;
+        self.program_within(job, keys, Limits { secret_counter: true, ..limits })
     }
 
-    fn program_within(&self, job: Job, schedule: &Schedule, limits: Limits) -> Result<Program, Error> {
+    fn program_within(&self, job: Job, keys: &Keys<'_>, limits: Limits) -> Result<Program, Error> {
         // On failure there is no program, whose set-up would wipe the stack.
         let plans = self.planned(job, &limits).inspect_err(|_| wipe_stack())?;
-        Program::of(plans, schedule, limits.features, Threads::at_most(self.threads))
+        Program::of(plans, keys, Threads::at_most(self.threads))
     }
 
     /// The plans that these options give for a job.
@@ -179,18 +182,32 @@ impl Options {
     }
 }
 
-/// A job within limits, and its plans.
-type Known = (Job, Limits, Arc<[Plan]>);
+/// Plans of a job within limits, in a list that only grows. Reading takes no lock, so threads that set up keys
+/// do not wait for each other.
+struct Known {
+    job: Job,
+    limits: Limits,
+    plans: Arc<[Plan]>,
+    next: OnceLock<Box<Self>>,
+}
 
-/// The plans by estimated costs. They are cached, so that a program for a short message does not cost a
-/// search.
+/// The plans by estimated costs. They are kept, so that a program for a short message does not cost a search.
 fn estimated(job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
-    static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, _, plans)) = known.iter().find(|(j, l, _)| *j == job && l == limits) {
-        return Ok(Arc::clone(plans));
+    static FIRST: OnceLock<Box<Known>> = OnceLock::new();
+    let mut place = &FIRST;
+    while let Some(known) = place.get() {
+        if known.job == job && known.limits == *limits {
+            return Ok(Arc::clone(&known.plans));
+        }
+        place = &known.next;
     }
     let plans: Arc<[Plan]> = choose(job, limits, &Costs::estimates(job.cipher))?.into();
-    known.push((job, limits.clone(), Arc::clone(&plans)));
+    let known = Known { job, limits: limits.clone(), plans: Arc::clone(&plans), next: OnceLock::new() };
+    let mut known = Box::new(known);
+    // Other threads may append at the same time.
+    while let Err(refused) = place.set(known) {
+        known = refused;
+        place = place.get().map_or(place, |other| &other.next);
+    }
     Ok(plans)
 }

@@ -255,12 +255,6 @@ impl Plan {
         is_whole && fused.is_fused() && (own.family, own.isa) == (other.family, other.isa)
     }
 
-    /// Whether it has a single kernel from source to sink, apart from the pass of a mode.
-    pub(crate) fn is_one_kernel(&self) -> bool {
-        let action = self.cipher_stages().first().map(|stage| &stage.variant.action);
-        matches!(action, Some(Action::Whole(..) | Action::WholeCounter(_) | Action::Fused(..)))
-    }
-
     /// The worst leak among its variants.
     pub fn leaks(&self) -> Leaks {
         let leaky = self.stages.iter().map(|stage| stage.variant.leaks);

@@ -17,7 +17,7 @@
 use std::fmt;
 use std::hint::black_box;
 
-use crate::arch::{Buffers, Features, TILE_BYTES, Tile};
+use crate::arch::{Buffers, Features, TILE_BYTES, Tile, Wiped};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
@@ -64,11 +64,11 @@ enum Work {
     Count(Box<dyn Count>),
     Store(Box<dyn Store>),
     Tile(Box<dyn TilePart>),
-    Whole(Box<dyn WholePart>, Source<'static>),
-    Gcm(Box<dyn GcmKernel>, Ghash),
-    Ocb(Box<dyn OcbKernel>, Box<OcbMasks>),
+    Whole(Wiped<dyn WholePart>, Source<'static>),
+    Gcm(Wiped<dyn GcmKernel>, Ghash),
+    Ocb(Wiped<dyn OcbKernel>, Box<OcbMasks>),
     /// Chains, and how many of them.
-    Chains(Box<dyn ChainKernel>, usize),
+    Chains(Wiped<dyn ChainKernel>, usize),
     /// GHASH.
     Hash(Ghash),
     /// The masks of OCB on tiles.
@@ -182,7 +182,7 @@ impl Trial {
     /// tiles. Other parts on tiles use one full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
-        let keys = Keys::expand(&key, features);
+        let keys = Keys::of(&key, features);
         let work = match variant.action {
             Action::Load(bind) => Work::Load(bind(features)?),
             Action::Count(bind) => Work::Count(bind(features)?),

@@ -12,8 +12,9 @@
 
 use std::sync::Arc;
 
+use super::depth::Depth;
 use super::tiles::{Running, Work};
-use crate::arch::{Features, Wiped};
+use crate::arch::{Wiped, wipe_stack};
 use crate::block::{Direction, Error};
 use crate::kernel::fused::FusedPart;
 use crate::kernel::{Count, Keys, TilePart, WholePart};
@@ -35,6 +36,21 @@ pub(super) enum Bound {
     Ocb(Wiped<dyn OcbKernel>),
     Chains(Wiped<dyn ChainKernel>),
     Tiles(Box<Tiled>),
+}
+
+/// A bound plan, and what a program must know of it.
+pub(super) struct BoundPlan {
+    pub(super) bound: Bound,
+    /// Its cost on long data.
+    pub(super) per_byte_ns: f64,
+    pub(super) depth: Depth,
+}
+
+impl BoundPlan {
+    fn of(bound: Bound, plan: &Plan) -> Self {
+        let depth = Depth::of(&bound, plan);
+        Self { bound, per_byte_ns: plan.cost.per_byte_ns, depth }
+    }
 }
 
 /// A bound plan that computes on tiles, from bytes or counters to bytes.
@@ -112,9 +128,9 @@ impl Bound {
 impl From<FusedPart> for Bound {
     fn from(part: FusedPart) -> Self {
         match part {
-            FusedPart::Gcm(kernel) => Self::Gcm(kernel.into()),
-            FusedPart::Ocb(kernel) => Self::Ocb(kernel.into()),
-            FusedPart::Chains(kernel) => Self::Chains(kernel.into()),
+            FusedPart::Gcm(kernel) => Self::Gcm(kernel),
+            FusedPart::Ocb(kernel) => Self::Ocb(kernel),
+            FusedPart::Chains(kernel) => Self::Chains(kernel),
         }
     }
 }
@@ -124,30 +140,30 @@ const LANES_LEAST: usize = 64;
 
 /// A separate function, so that callers can wipe its stack frame.
 #[inline(never)]
-pub(super) fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
+pub(super) fn bind_all(plans: &[Plan], keys: &Keys<'_>) -> Result<Vec<BoundPlan>, Error> {
     // A fused kernel is also the cipher, so a plan of the cipher with its instructions needs no other kernel.
     let fused = plans.iter().find(|plan| plan.is_fused());
     let is_needed = |plan: &&Plan| !fused.is_some_and(|fused| plan.is_part_of(fused));
     // Most ciphers need one kernel. It takes few frames on the stack.
     let mut needed = plans.iter().filter(is_needed);
     if let (Some(plan), None) = (needed.next(), needed.next())
-        && let Some(whole) = bind_whole(plan, keys, features)
+        && let Some(whole) = bind_whole(plan, keys)
     {
-        return Ok(vec![whole?]);
+        return Ok(vec![BoundPlan::of(whole?, plan)]);
     }
     if plans.is_empty() {
         return Err(Error::NoPlan("give one at least".to_owned()));
     }
     let mut whiten = None;
-    plans.iter().filter(is_needed).map(|plan| bind(plan, keys, features, &mut whiten)).collect()
+    let bound = |plan| Ok(BoundPlan::of(bind(plan, keys, &mut whiten)?, plan));
+    plans.iter().filter(is_needed).map(bound).collect()
 }
 
 /// Binds a plan of one kernel; `None` for others.
-fn bind_whole(plan: &Plan, keys: &Keys, features: Features) -> Option<Result<Bound, Error>> {
+fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
+    let features = keys.features();
     let variant = plan.cipher_stages().first()?.variant;
-    let whole = |bind: BindWhole, direction| {
-        bind(features, direction, keys).map(|kernel| Bound::Whole(kernel.into()))
-    };
+    let whole = |bind: BindWhole, direction| bind(features, direction, keys).map(Bound::Whole);
     let bound = match variant.action {
         Action::Whole(direction, bind) => whole(bind, direction),
         Action::WholeCounter(bind) => whole(bind, Direction::Encrypt),
@@ -158,10 +174,14 @@ fn bind_whole(plan: &Plan, keys: &Keys, features: Features) -> Option<Result<Bou
 }
 
 /// Binds one plan. The first plan of tiles makes `whiten`.
-fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &mut Option<Whiten>) -> Result<Bound, Error> {
-    if let Some(whole) = bind_whole(plan, keys, features) {
+fn bind(plan: &Plan, keys: &Keys<'_>, whiten: &mut Option<Whiten>) -> Result<Bound, Error> {
+    if let Some(whole) = bind_whole(plan, keys) {
         return whole;
     }
+    // The boxes of a plan on tiles are not wiped. Their gaps would take parts of the key that an earlier plan left
+    // on the stack.
+    wipe_stack();
+    let features = keys.features();
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in plan.cipher_stages() {
         let variant: &Variant = stage.variant;

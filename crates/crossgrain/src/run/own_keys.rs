@@ -8,10 +8,11 @@ use std::array;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::program::{Program, Schedule};
+use super::program::Program;
 use super::threads::Threads;
 use crate::arch::{Features, Wiped, wipe, wipe_deep_stack};
 use crate::block::{Block, Error, Key};
+use crate::kernel::Keys;
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
@@ -41,7 +42,7 @@ impl OwnKeys {
     pub fn of(job: Job, plans: Arc<[Plan]>, features: Features, threads: Threads) -> Result<Self, Error> {
         // A trial binding: errors in plans show with any key.
         let key = Key::new(job.cipher, &[0; LANES_MAX][..job.cipher.key_bytes()])?;
-        Program::of_message(Arc::clone(&plans), &Schedule::of(&key, features), features, threads)?;
+        Program::of_message(Arc::clone(&plans), &Keys::of(&key, features), threads)?;
         let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
         let kernel = kernels.filter_map(|plan| keyed(plan.stages[0].variant)).next();
         let mut own = Self { job, plans, kernel, lanes: 1, wants_alike: false, features, threads };
@@ -131,10 +132,7 @@ impl Keyed for KeyAfterKey<'_> {
     fn set(&mut self, keys: &[&Key]) {
         let &OwnKeys { ref plans, features, .. } = self.of;
         self.program = keys.first().map(|key| {
-            let schedule = Schedule::of(key, features);
-            // Binding moves values to the heap, and gaps between fields take old stack contents along.
-            schedule.wipe_stack();
-            let bound = Program::of_message(Arc::clone(plans), &schedule, features, Threads::ONE);
+            let bound = Program::of_message(Arc::clone(plans), &Keys::of(key, features), Threads::ONE);
             bound.expect("these plans were bound before")
         });
     }

@@ -5,35 +5,32 @@
 //! 1. A long job is split into pieces for threads (see `threads`). Huge outputs are written with streaming
 //!    stores.
 //! 2. A piece is cut into whole bundles of the widest plan, which run tile by tile (see `tiles`).
-//! 3. The rest is copied and padded to the bundle of the plan that runs it at the least cost. In a counter
-//!    job it may be a single byte.
+//! 3. The rest is copied and padded to the bundle of the plan that runs it at the least cost. A job that one
+//!    kernel runs from bytes to bytes has no rest, except for a partial block in modes whose kernels take none.
 //!
 //! A mode may XOR blocks before and after the cipher. This is done tile by tile (see `frame`). A kernel that
 //! is the whole cipher does it itself.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::bound::{Bound, bind_all};
+use super::bound::{Bound, BoundPlan, bind_all};
+use super::depth::{AtomicDepth, Depth};
 use super::many::Queue;
 use super::threads::Threads;
-use crate::arch::{
-    Buffers, ClearRegisters, Features, Tile, WipedBytes, wipe_deep_stack, wipe_setup_stack, wipe_stack,
-};
+use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
 use crate::mode::ocb::kernel::OcbKernel;
-use crate::plan::{Costs, Fused, Job, Limits, Plan, choose};
-use crate::variant::{Action, Variant};
+use crate::plan::{Costs, Job, Limits, Plan, choose};
 
 /// A job that is ready to run: its plans with their instructions and keys.
 pub struct Program {
-    /// Widest bundle first.
-    bound: Vec<Bound>,
+    /// Widest bundle first. There are fewer than plans if one kernel runs several.
+    bound: Vec<BoundPlan>,
     /// Shared by the programs of many keys.
     plans: Arc<[Plan]>,
     /// Whether the source is a counter.
@@ -42,66 +39,10 @@ pub struct Program {
     cipher: Cipher,
     features: Features,
     depth: Depth,
-    /// Whether it ran many messages together, which takes 20 KiB of stack. Its drop then wipes deeper.
-    ran_many: AtomicBool,
+    /// The depth of what it ran so far, if that is more.
+    reached: AtomicDepth,
     /// Whether its drop wipes the stack.
     wipes_stack: bool,
-}
-
-/// A key's schedule, computed once for all programs of a mode. It is boxed, so that moving a `Schedule`
-/// leaves no copy.
-#[derive(Debug)]
-pub struct Schedule {
-    keys: Keys,
-    cipher: Cipher,
-}
-
-impl Schedule {
-    /// Computes the schedule of a key. The caller must wipe the stack afterwards.
-    #[inline(never)]
-    pub fn of(key: &Key, features: Features) -> Self {
-        Self { keys: Keys::expand(key, features), cipher: key.cipher() }
-    }
-
-    /// Overwrites the stack below the caller, then clears the registers. If [`Schedule::of`] used little of the
-    /// stack, it only clears the registers, because the wipe after [`Program::of`] suffices.
-    pub fn wipe_stack(&self) {
-        match self.keys.is_shallow() {
-            true => drop(ClearRegisters),
-            false => wipe_stack(),
-        }
-    }
-}
-
-/// How deep on the stack, below their caller, the runs of a program leave parts of its key.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Depth {
-    /// As deep as kernels on registers. Key set-up uses AES instructions and little of the stack.
-    Shallow,
-    /// As deep as kernels on registers.
-    Registers,
-    /// As deep as runs over tiles.
-    Tiles,
-}
-
-impl Depth {
-    fn of((bound, plan): (&Bound, &Plan)) -> Self {
-        let gathers = |pass: &Variant| matches!(pass.action, Action::Pass(Fused::Chains));
-        match bound.kernel() {
-            // The states of gathered chains are a tile on the stack, and the kernel runs below it.
-            _ if plan.pass().is_some_and(gathers) => Self::Tiles,
-            Ok(kernel) if kernel.is_shallow() => Self::Shallow,
-            Ok(_) => Self::Registers,
-            Err(_) => Self::Tiles,
-        }
-    }
-
-    fn wipe(self) {
-        match self {
-            Self::Shallow | Self::Registers => wipe_stack(),
-            Self::Tiles => wipe_deep_stack(),
-        }
-    }
 }
 
 impl Program {
@@ -111,23 +52,16 @@ impl Program {
     /// As [`choose`].
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
         let plans = choose(job, limits, costs)?.into();
-        let schedule = Schedule::of(key, limits.features);
-        schedule.wipe_stack();
-        Self::of(plans, &schedule, limits.features, threads)
+        Self::of(plans, &Keys::of(key, limits.features), threads)
     }
 
-    /// Binds plans, widest bundle first, to a key's schedule.
+    /// Binds plans, widest bundle first, to a key.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if a variant needs more than `features`, [`Error::NoPlan`] if there is no plan
-    /// or one does not lead to bytes.
-    pub fn of(
-        plans: Arc<[Plan]>,
-        schedule: &Schedule,
-        features: Features,
-        threads: Threads,
-    ) -> Result<Self, Error> {
-        let program = Self::of_message(plans, schedule, features, threads);
+    /// [`Error::Unavailable`] if a variant needs more than the features of `keys`, [`Error::NoPlan`] if there is no
+    /// plan or one does not lead to bytes.
+    pub fn of(plans: Arc<[Plan]>, keys: &Keys<'_>, threads: Threads) -> Result<Self, Error> {
+        let program = Self::of_message(plans, keys, threads);
         // This wipes only as deep as key set-up goes. The program holds the key until it is dropped, and its
         // drop wipes the deeper stack.
         match &program {
@@ -148,25 +82,15 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::of`].
-    pub(crate) fn of_message(
-        plans: Arc<[Plan]>,
-        schedule: &Schedule,
-        features: Features,
-        threads: Threads,
-    ) -> Result<Self, Error> {
-        if schedule.keys.is_shallow() && plans.iter().any(|plan| !plan.is_one_kernel()) {
-            // Padding in the boxes of tiles is not wiped. It would keep the parts of the key that the key
-            // schedule left on the stack.
-            wipe_stack();
-        }
-        let bound = bind_all(&plans, &schedule.keys, features)?;
+    pub(crate) fn of_message(plans: Arc<[Plan]>, keys: &Keys<'_>, threads: Threads) -> Result<Self, Error> {
+        let bound = bind_all(&plans, keys)?;
         let first = plans.first().and_then(|plan| plan.cipher_stages().first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        let depth = bound.iter().zip(&*plans).map(Depth::of).max().unwrap_or(Depth::Tiles);
+        let depth = bound.iter().map(|bound| bound.depth).max().unwrap_or(Depth::Tiles);
         // Binding several kernels uses more of the stack than binding one.
         let depth = if bound.len() > 1 { depth.max(Depth::Registers) } else { depth };
-        let (cipher, ran_many) = (schedule.cipher, AtomicBool::new(false));
-        Ok(Self { bound, plans, counts, threads, cipher, features, depth, ran_many, wipes_stack: false })
+        let (cipher, features, reached) = (keys.cipher(), keys.features(), AtomicDepth::default());
+        Ok(Self { bound, plans, counts, threads, cipher, features, depth, reached, wipes_stack: false })
     }
 
     /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
@@ -180,12 +104,10 @@ impl Program {
         if key.cipher() != self.cipher {
             return Err(Error::OtherCipher { cipher: self.cipher, given: key.cipher() });
         }
-        let is_bound_again = !self.rekey(key.bytes(), self.features);
+        let is_bound_again = !self.rekey(key.bytes());
         if is_bound_again {
             let (plans, wipes_stack) = (Arc::clone(&self.plans), self.wipes_stack);
-            let schedule = Schedule::of(key, self.features);
-            schedule.wipe_stack();
-            *self = Self::of_message(plans, &schedule, self.features, self.threads)?;
+            *self = Self::of_message(plans, &Keys::of(key, self.features), self.threads)?;
             self.wipes_stack = wipes_stack;
         }
         Ok(is_bound_again)
@@ -193,31 +115,31 @@ impl Program {
 
     /// Replaces the key in place if every kernel can. Otherwise returns false, and the program must not be
     /// run again.
-    pub(crate) fn rekey(&mut self, key: &[u8], features: Features) -> bool {
-        self.bound
-            .iter_mut()
-            .all(|bound| bound.kernel_mut().is_some_and(|kernel| kernel.rekey(key, features)))
+    pub(crate) fn rekey(&mut self, key: &[u8]) -> bool {
+        self.bound.iter_mut().all(|bound| bound.bound.kernel_mut().is_some_and(|kernel| kernel.rekey(key)))
     }
 
     /// Overwrites the stack below the caller, where runs and key set-up leave parts of the key.
     pub(crate) fn wipe_stack(&self) {
-        match self.ran_many.load(Ordering::Relaxed) {
-            true => Depth::Tiles.wipe(),
-            false => self.depth.wipe(),
-        }
+        self.depth.max(self.reached.get()).wipe();
     }
 
     /// Records that many messages ran together: their lists and kernels use more stack than single messages.
     pub(crate) fn ran_many(&self) {
-        self.ran_many.store(true, Ordering::Relaxed);
+        self.reached.raise(Depth::Tiles);
+    }
+
+    /// Records that a message of this length ran. Kernels for long messages use more stack.
+    #[inline(always)]
+    pub(crate) fn ran(&self, len_bytes: usize) {
+        if len_bytes > Depth::SHALLOW_BYTES_MAX {
+            self.reached.raise(Depth::Registers);
+        }
     }
 
     /// Overwrites the stack below the caller as deep as key set-up uses it.
     pub(crate) fn wipe_setup_stack(&self) {
-        match self.depth {
-            Depth::Shallow => wipe_setup_stack(),
-            Depth::Registers | Depth::Tiles => wipe_stack(),
-        }
+        self.depth.wipe_setup();
     }
 
     /// The plans, widest bundle first.
@@ -246,6 +168,7 @@ impl Program {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         const { assert!(Threads::JOB_BYTES_MIN <= Buffers::HUGE_BYTES) };
+        self.ran(buffers.len_bytes());
         if buffers.len_bytes() < Threads::JOB_BYTES_MIN {
             return self.run_here(source, buffers);
         }
@@ -274,7 +197,7 @@ impl Program {
 
     fn run_as_given(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         if threads.pays(buffers.len_bytes()) {
-            let grain_blocks = self.bound[0].bundle_blocks();
+            let grain_blocks = self.bound[0].bound.bundle_blocks();
             threads.split(source, buffers, grain_blocks, &|source, piece| self.run_here(source, piece));
         } else {
             self.run_here(source, buffers);
@@ -288,7 +211,7 @@ impl Program {
     #[inline]
     pub fn block(&self, block: &mut Block) {
         assert!(!self.counts, "planned for another source");
-        match self.bound[0].kernel() {
+        match self.bound[0].bound.kernel() {
             Ok(kernel) => kernel.block(block),
             Err(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
         }
@@ -300,7 +223,7 @@ impl Program {
     /// If the program is not for counters.
     pub fn counter_block(&self, block: &mut Block) {
         assert!(self.counts, "planned for another source");
-        match self.bound[0].kernel() {
+        match self.bound[0].bound.kernel() {
             Ok(kernel) => kernel.block(block),
             Err(_) => {
                 let counter = Counter::big_endian(u128::from_be_bytes(*block));
@@ -322,7 +245,7 @@ impl Program {
     /// The kernel of GCM, if a plan has one.
     #[inline]
     pub fn gcm(&self) -> Option<&dyn GcmKernel> {
-        self.bound.iter().find_map(|bound| match bound {
+        self.bound.iter().find_map(|bound| match &bound.bound {
             Bound::Gcm(kernel) => Some(&**kernel),
             _ => None,
         })
@@ -330,7 +253,7 @@ impl Program {
 
     /// [`Program::gcm`], to prepare it.
     pub fn gcm_mut(&mut self) -> Option<&mut (dyn GcmKernel + 'static)> {
-        self.bound.iter_mut().find_map(|bound| match bound {
+        self.bound.iter_mut().find_map(|bound| match &mut bound.bound {
             Bound::Gcm(kernel) => Some(&mut **kernel),
             _ => None,
         })
@@ -339,7 +262,7 @@ impl Program {
     /// The kernel of OCB, if the plan for bulk data has one.
     #[inline]
     pub fn ocb(&self) -> Option<&dyn OcbKernel> {
-        match &self.bound[0] {
+        match &self.bound[0].bound {
             Bound::Ocb(kernel) => Some(&**kernel),
             _ => None,
         }
@@ -360,13 +283,19 @@ impl Program {
         if let [strand] = strands {
             let len_bytes = strand.data.len_bytes();
             assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
+            self.ran(len_bytes);
             if len_bytes > 0 {
                 self.chain_here(rule, &mut [&mut *strand], len_bytes / BLOCK_BYTES);
                 strand.data.advance(len_bytes);
             }
             return;
         }
-        self.ran_many();
+        match strands.len() {
+            ..=Depth::SHALLOW_CHAINS_MAX => {
+                strands.iter().for_each(|strand| self.ran(strand.data.len_bytes()));
+            }
+            _ => self.ran_many(),
+        }
         let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());
@@ -384,7 +313,7 @@ impl Program {
 
     /// The largest number of chains that run together on one thread.
     pub fn lanes(&self) -> usize {
-        self.bound[0].lanes()
+        self.bound[0].bound.lanes()
     }
 
     /// Runs the job on this thread. It is inlined together with its callers, because most of the cost of a
@@ -392,7 +321,7 @@ impl Program {
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let is_whole = buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
-        match self.bound[0].kernel() {
+        match self.bound[0].bound.kernel() {
             // The kernel runs directly if it can. The general path would add more than the cost of a block.
             Ok(kernel) if is_whole || (self.counts && kernel.counts_bytes()) => kernel.run(source, buffers),
             _ => self.run_bundles(source, buffers),
@@ -402,7 +331,7 @@ impl Program {
     /// Runs whole bundles of the widest plan, then the tail.
     #[inline(never)]
     fn run_bundles(&self, source: Source<'_>, buffers: Buffers<'_>) {
-        let widest = &self.bound[0];
+        let widest = &self.bound[0].bound;
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);
@@ -417,11 +346,10 @@ impl Program {
 
     /// The plan that computes `blocks` blocks at the least cost.
     fn cheapest_for(&self, blocks: usize) -> &Bound {
-        let cost_ns = |(bound, plan): &(&Bound, &Plan)| {
-            plan.cost.per_byte_ns * blocks.next_multiple_of(bound.bundle_blocks()) as f64
-        };
-        let cheapest = self.bound.iter().zip(&*self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
-        cheapest.map_or(&self.bound[0], |(bound, _)| bound)
+        let cost_ns =
+            |plan: &BoundPlan| plan.per_byte_ns * blocks.next_multiple_of(plan.bound.bundle_blocks()) as f64;
+        let cheapest = self.bound.iter().min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
+        &cheapest.unwrap_or(&self.bound[0]).bound
     }
 
     /// Runs less than a bundle by way of a padded copy. The length need not be a whole number of blocks.

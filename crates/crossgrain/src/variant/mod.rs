@@ -14,7 +14,7 @@ pub use table::{find, table};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::arch::Features;
+use crate::arch::{Features, Wiped};
 use crate::block::{Cipher, Direction, Error, Family};
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::search::{KeyStep, Known, SearchPart, Step, Use};
@@ -89,7 +89,7 @@ pub enum Action {
     /// Writes counter blocks into a tile.
     Count(fn(Features) -> Option<Box<dyn Count>>),
     /// Writes encrypted counter blocks into a tile.
-    CountEncrypted(fn(Features, &Keys) -> Option<Box<dyn Count>>),
+    CountEncrypted(fn(Features, &Keys<'_>) -> Option<Box<dyn Count>>),
     /// Stores a tile to the job's bytes.
     Store(fn(Features) -> Option<Box<dyn Store>>),
     /// Computes a part on a tile, in the given round.
@@ -143,13 +143,13 @@ impl fmt::Debug for Action {
 }
 
 /// Binds a part to the key of a round.
-pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dyn TilePart>>;
+pub type BindTile = fn(Features, Part, Direction, &Keys<'_>, usize) -> Option<Box<dyn TilePart>>;
 
 /// Binds a whole cipher to its keys.
-pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>>;
+pub type BindWhole = fn(Features, Direction, &Keys<'_>) -> Option<Wiped<dyn WholePart>>;
 
 /// Binds a mode's kernel to the keys of its cipher.
-pub type BindFused = fn(Features, Direction, &Keys) -> Option<FusedPart>;
+pub type BindFused = fn(Features, Direction, &Keys<'_>) -> Option<FusedPart>;
 
 /// Binds a search for a cipher's key to a known block.
 pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;

@@ -6,8 +6,7 @@
 use std::hint::black_box;
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
-use super::key::Wide;
-use crate::arch::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
+use crate::arch::{AesLanes, Isa, Kernel, Line, SideBySide, each, shuffles_whole_registers};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::mode::chained::chain::{Link, Rule, Strand};
@@ -21,7 +20,7 @@ pub(super) trait RoundKey<W: AesLanes> {
     fn load(&self, isa: W::Isa, register: usize) -> W;
 }
 
-impl<W: AesLanes> RoundKey<W> for Wide {
+impl<W: AesLanes> RoundKey<W> for Line {
     #[inline(always)]
     fn load(&self, isa: W::Isa, _register: usize) -> W {
         self.load(isa)

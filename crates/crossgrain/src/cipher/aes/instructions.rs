@@ -12,12 +12,12 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::key::{RoundKeys, Wide, WideKeys};
+use super::key::WideKeys;
 use super::masked::Masked;
 use super::{chains, gcm};
-use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, each, unrolled};
-use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::kernel::{Source, WholePart};
+use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, unrolled};
+use crate::block::{BLOCK_BYTES, Block, Direction, Family};
+use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
 use crate::mode::ctr::counter::Counter;
@@ -42,23 +42,23 @@ pub struct Cipher<W: AesLanes> {
     direction: Direction,
     pub(super) keys: WideKeys,
     /// The round-1 tables of GCM, after `prepare_gcm`.
-    heads: Option<gcm::Heads>,
+    heads: Option<Wiped<gcm::Heads>>,
 }
 
 impl<W: AesLanes> Cipher<W> {
-    /// The cipher in one direction.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Box<Self> {
-        let mut cipher = Box::new(Self::with_keys(isa, direction, WideKeys::none(keys.rounds())));
-        cipher.take(keys);
-        cipher
+    /// The cipher in one direction; `None` for keys of other ciphers.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys<'_>) -> Option<Wiped<Self>> {
+        let key = keys.key_of(Family::Aes)?;
+        let none = WideKeys::none(key.cipher().rounds());
+        let mut cipher = Wiped::new(Self::with_keys(isa, direction, none));
+        cipher.take(key.bytes());
+        Some(cipher)
     }
 
-    /// Takes round keys, in the order of encryption. They are written where they stay: a move would leave copies on the stack.
-    pub(super) fn take(&mut self, keys: &RoundKeys) {
-        match self.direction {
-            Direction::Encrypt => self.keys.take(keys),
-            Direction::Decrypt => self.keys.take(&keys.equivalent_inverse()),
-        }
+    /// Takes a key of 16, 24 or 32 bytes.
+    #[inline(always)]
+    pub(super) fn take(&mut self, key: &[u8]) {
+        self.keys.take::<W>(self.isa, self.direction, key);
     }
 
     /// The same, with round keys in the order in which the direction uses them.
@@ -155,8 +155,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         true
     }
 
-    fn rekey(&mut self, key: &[u8], features: Features) -> bool {
-        self.take(&RoundKeys::of(key, features));
+    fn rekey(&mut self, key: &[u8]) -> bool {
+        self.take(key);
         if let Some(heads) = &mut self.heads {
             heads.begin::<W>(self.isa, &self.keys);
         }
@@ -179,7 +179,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 impl<W: AesLanes> Cipher<W> {
     /// [`GcmKernel::prepare`](crate::mode::gcm::kernel::GcmKernel::prepare).
     pub(super) fn prepare_gcm(&mut self, h: &Block) -> Ghash {
-        self.heads.insert(gcm::Heads::none()).begin::<W>(self.isa, &self.keys);
+        self.heads.insert(Wiped::new(gcm::Heads::none())).begin::<W>(self.isa, &self.keys);
         let ghash = Ghash::new(h, W::Isa::NEEDS);
         debug_assert!(ghash.is_bound_to::<W>());
         ghash
@@ -247,13 +247,13 @@ pub(super) const MIDDLE_LEAST: usize = 9;
 /// registers one after another.
 pub(super) struct Middle<'a, W, const HELD: usize> {
     held: [W; HELD],
-    more: &'a [Wide],
+    more: &'a [Line],
 }
 
 impl<'a, W> Middle<'a, W, 0> {
     /// All keys in memory, for kernels that need the registers for other values.
     #[inline(always)]
-    pub(super) const fn in_memory(keys: &'a [Wide]) -> Self {
+    pub(super) const fn in_memory(keys: &'a [Line]) -> Self {
         Self { held: [], more: keys }
     }
 }
@@ -261,7 +261,7 @@ impl<'a, W> Middle<'a, W, 0> {
 impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     /// The keys of at least `HELD` rounds.
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, keys: &'a [Wide]) -> Self {
+    pub(super) fn new(isa: W::Isa, keys: &'a [Line]) -> Self {
         if W::REGISTERS < 32 {
             return Self { held: [W::splat(isa, 0); HELD], more: keys };
         }
@@ -296,7 +296,7 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
 pub(super) fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     isa: W::Isa,
     state: &mut [W; N],
-    key: &Wide,
+    key: &Line,
 ) {
     round_by::<W, N, ENCRYPT>(state, key.load(isa));
 }

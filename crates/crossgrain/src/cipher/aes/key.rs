@@ -7,11 +7,13 @@
 //! Source: FIPS 197 §5.2; §5.3.5 for the keys of the equivalent inverse cipher. With Rijndael blocks of 24
 //! and 32 bytes the same words form longer round keys (the Rijndael submission, §4.3).
 
-use std::{array, fmt};
+use std::fmt;
 
 use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use super::instructions::MIDDLE_LEAST;
-use crate::arch::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
+use crate::arch::{
+    AesLanes, Features, Isa as _, Kernel, Line, Register, Wiped, WipedBytes, for_each_register, wipe,
+};
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 
 /// Round keys of the longest schedule: a block or key of 256 bits has 14 rounds.
@@ -28,16 +30,6 @@ impl RoundKeys {
     /// KeyExpansion (FIPS 197 §5.2), with these instructions if they exist.
     pub fn expand(key: &Key, features: Features) -> Self {
         Self::of(key.bytes(), features)
-    }
-
-    /// Whether AES instructions expand keys.
-    pub(super) fn has_instructions(features: Features) -> bool {
-        for_each_register!(one_block, W => {
-            if <W as Register>::Isa::detect(features).is_some() {
-                return true;
-            }
-        });
-        false
     }
 }
 
@@ -87,78 +79,68 @@ impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
     }
 }
 
-/// A round key, repeated for each lane of the widest register.
-#[repr(align(64))]
-pub(super) struct Wide([Block; LANES_MAX]);
-
-/// Lanes of the widest register.
-const LANES_MAX: usize = 4;
-
-impl Wide {
-    /// A round key.
-    pub(super) const fn of(key: &Block) -> Self {
-        Self([*key; LANES_MAX])
-    }
-
-    /// Sets the round key.
-    pub(super) const fn set(&mut self, key: &Block) {
-        self.0 = [*key; LANES_MAX];
-    }
-
-    /// The round key.
-    pub(super) const fn block(&self) -> &Block {
-        &self.0[0]
-    }
-
-    /// The round key in every lane.
-    #[inline(always)]
-    pub(super) fn load<W: AesLanes>(&self, isa: W::Isa) -> W {
-        W::load(isa, &self.0.as_flattened()[..W::BYTES])
-    }
-}
-
-/// Round keys as the kernels of AES instructions read them. On some CPUs a broadcast from one block to all
-/// lanes of a wide register takes a slot of the unit that computes AES rounds; a load does not. Wiped when
-/// dropped.
+/// Round keys as the kernels of AES instructions read them, in each lane of the widest register. On some CPUs a
+/// broadcast from one block to all lanes of a wide register takes a slot of the unit that computes AES rounds; a
+/// load does not.
 pub(super) struct WideKeys {
-    keys: [Wide; ROUND_KEYS_MAX],
-    /// The last round key, at a place that does not depend on the number of rounds.
-    last: Wide,
+    /// Round keys 0, 1, … and, in the last place, the last one.
+    keys: Wiped<[Line; ROUND_KEYS_MAX]>,
     rounds: usize,
 }
 
+/// The place of the last round key. It does not depend on the number of rounds.
+const LAST: usize = ROUND_KEYS_MAX - 1;
+
 impl WideKeys {
-    /// Replaces all keys by those of another schedule.
-    pub(super) fn take(&mut self, keys: &RoundKeys) {
-        self.keys.iter_mut().zip(keys.blocks()).for_each(|(wide, key)| wide.set(key));
-        self.last.set(&keys.blocks[keys.rounds]);
-        self.rounds = keys.rounds;
+    /// Expands a key of 16, 24 or 32 bytes, for registers of this kind.
+    pub(super) fn take<W: AesLanes>(&mut self, isa: W::Isa, direction: Direction, key: &[u8]) {
+        isa.enter(Take::<W> { isa, direction, key, keys: self });
     }
 
     /// Zeros for this number of rounds, to be set later.
-    pub(super) const fn none(rounds: usize) -> Self {
-        let last = Wide::of(&[0; BLOCK_BYTES]);
-        Self { keys: [const { Wide::of(&[0; BLOCK_BYTES]) }; ROUND_KEYS_MAX], last, rounds }
+    pub(super) fn none(rounds: usize) -> Self {
+        Self { keys: Wiped::zeros(), rounds }
     }
 
     /// Replaces one round key.
-    pub(super) const fn set(&mut self, round: usize, key: &Block) {
-        self.keys[round].set(key);
-        if round == self.rounds {
-            self.last.set(key);
-        }
+    pub(super) fn set(&mut self, round: usize, key: &Block) {
+        let place = self.place(round);
+        self.keys[place] = Line::of(key);
+    }
+
+    /// Puts a round key of the encryption in its place. For decryption this is the equivalent inverse cipher
+    /// (FIPS 197 §5.3.5), and only the lanes of `W` are written.
+    #[inline(always)]
+    fn put<W: AesLanes>(&mut self, isa: W::Isa, direction: Direction, round: usize, key: W) {
+        let zero = W::splat(isa, 0);
+        let (round, key) = match direction {
+            Direction::Encrypt => (round, key),
+            Direction::Decrypt if round == 0 || round == self.rounds => (self.rounds - round, key),
+            // A last round and then an inverse round under zero keys are InvMixColumns.
+            Direction::Decrypt => (self.rounds - round, key.encrypt_last_round(zero).decrypt_round(zero)),
+        };
+        let place = self.place(round);
+        key.store(&mut self.keys[place].bytes_mut()[..W::BYTES]);
+    }
+
+    /// The place of a round key.
+    #[inline(always)]
+    const fn place(&self, round: usize) -> usize {
+        if round == self.rounds { LAST } else { round }
     }
 
     /// Round key 0, the keys of the middle rounds, and the last one.
     #[inline(always)]
-    pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
-        (&self.keys[0], &self.keys[1..self.rounds], &self.last)
+    pub(super) fn split(&self) -> (&Line, &[Line], &Line) {
+        let keys = &*self.keys;
+        (&keys[0], &keys[1..self.rounds], &keys[LAST])
     }
 
     /// Round keys 0 and 1, and the last one. This does not depend on the number of rounds.
     #[inline(always)]
-    pub(super) const fn ends(&self) -> (&Wide, &Wide, &Wide) {
-        (&self.keys[0], &self.keys[1], &self.last)
+    pub(super) fn ends(&self) -> (&Line, &Line, &Line) {
+        let keys = &*self.keys;
+        (&keys[0], &keys[1], &keys[LAST])
     }
 
     /// Rounds of the cipher: 10, 12 or 14.
@@ -169,7 +151,7 @@ impl WideKeys {
 
     /// Round key `first` and the next five.
     #[inline(always)]
-    pub(super) const fn six_from(&self, first: usize) -> &[Wide; 6] {
+    pub(super) fn six_from(&self, first: usize) -> &[Line; 6] {
         let Some(six) = self.keys.split_at(first).1.first_chunk() else { unreachable!() };
         six
     }
@@ -177,17 +159,9 @@ impl WideKeys {
     /// The keys of the nine middle rounds that every key has, and two pairs that only longer keys have. All
     /// lengths are known at compile time.
     #[inline(always)]
-    pub(super) fn middle_in_steps(&self) -> (&[Wide], [Option<&[Wide; 2]>; 2]) {
+    pub(super) fn middle_in_steps(&self) -> (&[Line], [Option<&[Line; 2]>; 2]) {
         let more = |first: usize| self.keys[first..].first_chunk().filter(|_| self.rounds > first);
         (&self.keys[1..=MIDDLE_LEAST], [more(MIDDLE_LEAST + 1), more(MIDDLE_LEAST + 3)])
-    }
-}
-
-impl Drop for WideKeys {
-    fn drop(&mut self) {
-        for Wide(lanes) in self.keys.iter_mut().chain([&mut self.last]) {
-            wipe(lanes.as_flattened_mut());
-        }
     }
 }
 
@@ -236,24 +210,72 @@ impl<W: AesLanes> Kernel for Expand<'_, W> {
     fn run(self) {
         let Self { isa, words, key_words } = self;
         match (key_words, words.as_chunks_mut()) {
-            (4, (lanes, [])) => go_on_in_lanes::<W, 1>(isa, lanes),
-            (8, (lanes, [])) => go_on_in_lanes::<W, 2>(isa, lanes),
+            (4, ([a, rest @ ..], [])) => {
+                in_lanes(isa, [W::broadcast(isa, a)], rest.iter_mut(), |lane, key| key.store_lowest(lane));
+            }
+            (8, ([a, b, rest @ ..], [])) => {
+                let key = [W::broadcast(isa, a), W::broadcast(isa, b)];
+                in_lanes(isa, key, rest.iter_mut(), |lane, key| key.store_lowest(lane));
+            }
             _ => expand(words, key_words, ByInstruction::<W>(isa)),
         }
     }
 }
 
-/// Completes a schedule in registers, four words at a time. The first `KEY_LANES` lanes are the key.
+/// The schedule by AES instructions, written where kernels of the same registers read it.
+struct Take<'a, W: AesLanes> {
+    isa: W::Isa,
+    direction: Direction,
+    key: &'a [u8],
+    keys: &'a mut WideKeys,
+}
+
+impl<W: AesLanes> Kernel for Take<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, direction, key, keys } = self;
+        let mut put = |round, key: W| keys.put(isa, direction, round, key);
+        match key.as_chunks() {
+            ([a], []) => {
+                let key = [W::broadcast(isa, a)];
+                put(0, key[0]);
+                in_lanes(isa, key, 1..=10, put);
+            }
+            ([a, b], []) => {
+                let key = [W::broadcast(isa, a), W::broadcast(isa, b)];
+                put(0, key[0]);
+                put(1, key[1]);
+                in_lanes(isa, key, 2..=14, put);
+            }
+            _ => {
+                let mut words = WipedBytes([0; 13 * BLOCK_BYTES]);
+                words[..key.len()].copy_from_slice(key);
+                expand(&mut words[..], key.len() / 4, ByInstruction::<W>(isa));
+                let blocks = words.as_chunks().0.iter().enumerate();
+                blocks.for_each(|(round, block)| put(round, W::broadcast(isa, block)));
+            }
+        }
+    }
+}
+
+/// Computes a schedule in registers, four words at a time, and puts them into `places`. It begins after the lanes of
+/// the key.
 #[inline(always)]
-fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut [[u8; BLOCK_BYTES]]) {
+fn in_lanes<W: AesLanes, P, const KEY_LANES: usize>(
+    isa: W::Isa,
+    mut known: [W; KEY_LANES],
+    places: impl Iterator<Item = P>,
+    mut put: impl FnMut(P, W),
+) {
     let indices = |bytes| W::broadcast(isa, &bytes);
     let last = indices([12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15]);
     let last_rotated = indices([13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12]);
     let word_up = indices([NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     let two_words_up = indices([NO, NO, NO, NO, NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7]);
     let mut round_constant: u64 = 1;
-    let mut known: [W; KEY_LANES] = array::from_fn(|i| W::broadcast(isa, &lanes[i]));
-    for (i, lane) in lanes.iter_mut().enumerate().skip(KEY_LANES) {
+    for (i, place) in places.enumerate() {
         let before = known[KEY_LANES - 1];
         let substituted = if i % KEY_LANES == 0 {
             let constant = W::splat(isa, round_constant << 32 | round_constant);
@@ -265,7 +287,7 @@ fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut 
         // Adds each word to all words after it, which equals the sequential additions of the schedule.
         let pairs = known[0] ^ known[0].shuffle_bytes(word_up);
         let next = pairs ^ pairs.shuffle_bytes(two_words_up) ^ substituted;
-        next.store_lowest(lane);
+        put(place, next);
         known.rotate_left(1);
         known[KEY_LANES - 1] = next;
     }

@@ -71,7 +71,7 @@ pub struct OwnKeys<W: AesLanes> {
 
 impl<W: AesLanes> OwnKeys<W> {
     /// The cipher for keys of `key_bytes` bytes, without keys so far.
-    pub const fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
+    pub fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
         const { assert!(IN_FLIGHT * W::BLOCKS <= LANES_MAX) };
         Self {
             isa,
@@ -139,7 +139,7 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         let (mut longest, isa) = (0, self.isa);
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
-                for (round, row) in self.rows.iter().enumerate() {
+                for (round, row) in self.rows.iter().enumerate().take(self.key_bytes / 4 + 7) {
                     self.alone.keys.set(round, &row.0[lane]);
                 }
                 run_alone(born, record, &|source, buffers| self.alone.run(source, buffers));

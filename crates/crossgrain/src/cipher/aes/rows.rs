@@ -6,7 +6,7 @@ use super::key::RoundKeys;
 use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as walks};
-use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register};
+use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register, Wiped};
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
 use crate::cipher::ways::Way;
@@ -35,8 +35,8 @@ fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Var
 }
 
 /// Downcasts a part and keys to those of AES.
-fn aes(part: Part, keys: &Keys) -> Option<(Step, &RoundKeys)> {
-    Some((Step::of(part)?, keys.of()?))
+fn aes<'a>(part: Part, keys: &'a Keys<'_>) -> Option<(Step, &'a RoundKeys)> {
+    Some((Step::of(part)?, keys.round_keys()?))
 }
 
 /// Adds rows on `blocks` for any machine: bytes and tables.
@@ -46,8 +46,10 @@ pub(crate) fn along_the_grain(rows: &mut Vec<Variant>) {
         let (part, keys) = aes(part, keys)?;
         table::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
     };
-    let bind_whole: BindWhole =
-        |_, direction, keys| Some(Box::new(table::TCipher::new(direction, keys.of()?)));
+    let bind_whole: BindWhole = |_, direction, keys| {
+        let kernel = table::TCipher::new(direction, keys.round_keys()?);
+        Some(Wiped::new(kernel).as_dyn(|kernel| kernel))
+    };
     for direction in Direction::ALL {
         for step in needed(Step::STEPS.map(Step::planned), direction) {
             let row = part::<Portable>(step, direction, blocks, bind);
@@ -63,7 +65,7 @@ pub(crate) fn along_the_grain(rows: &mut Vec<Variant>) {
 pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(instructions::Cipher::<W>::new(isa, direction, keys.of()?))
+        Some(instructions::Cipher::<W>::new(isa, direction, keys)?.as_dyn(|kernel| kernel))
     };
     for direction in Direction::ALL {
         rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
@@ -72,7 +74,7 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(walks::Walk::<W>::new(isa, keys.of()?))
+        Some(walks::Walk::<W>::new(isa, keys)?.as_dyn(|kernel| kernel))
     };
     let action = Action::WholeCounter(bind_walk);
     rows.push(walk::<W::Isa>(Repr::Blocks, action));
@@ -83,15 +85,17 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
 fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let gcm: BindFused = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(FusedPart::Gcm(walks::Walk::<W>::new(isa, keys.of()?)))
+        Some(FusedPart::Gcm(walks::Walk::<W>::new(isa, keys)?.as_dyn(|kernel| kernel)))
     };
     let ocb: BindFused = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(FusedPart::Ocb(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+        let kernel = instructions::Cipher::<W>::new(isa, direction, keys)?;
+        Some(FusedPart::Ocb(kernel.as_dyn(|kernel| kernel)))
     };
     let chains: BindFused = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(FusedPart::Chains(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
+        let kernel = instructions::Cipher::<W>::new(isa, direction, keys)?;
+        Some(FusedPart::Chains(kernel.as_dyn(|kernel| kernel)))
     };
     let (encrypt, decrypt) = (Direction::Encrypt, Direction::Decrypt);
     // GCM's kernel reads tables in the counter's order.
@@ -120,7 +124,7 @@ pub(crate) fn walk_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bits::Tail::<W>::walk(isa, keys.of()?)))
+        Some(Box::new(bits::Tail::<W>::walk(isa, keys.round_keys()?)))
     });
     rows.push(walk::<W::Isa>(repr, encrypted));
 }
@@ -151,7 +155,7 @@ pub(crate) fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
     aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.of()?)?))
+        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.round_keys()?)?))
     });
     rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
 }

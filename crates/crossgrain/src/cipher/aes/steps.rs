@@ -2,7 +2,7 @@
 
 use super::key::RoundKeys;
 use crate::block::{Cipher, Direction, Family};
-use crate::kernel::{self, Keys, Parts};
+use crate::kernel::{self, Parts, boxed};
 
 /// A step of AES, or a run of steps that one variant computes.
 ///
@@ -72,9 +72,7 @@ const ROUND: [kernel::Part; 4] = [
 pub(crate) static PARTS: Parts = Parts {
     steps,
     runs: &[(Part::Round.planned(), &ROUND)],
-    expand: |key, features| {
-        Keys::new(RoundKeys::expand(key, features)).shallow(RoundKeys::has_instructions(features))
-    },
+    expand: |key, features| boxed(RoundKeys::expand(key, features)),
 };
 
 fn steps(cipher: Cipher) -> Vec<(kernel::Part, usize)> {

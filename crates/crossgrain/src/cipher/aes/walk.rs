@@ -23,10 +23,10 @@ use super::head::{GROUP_BLOCKS, NONCE_BITS};
 use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
-use super::key::{RoundKeys, Wide, WideKeys};
-use crate::arch::{AesLanes, Buffers, Features, Isa, Kernel, each, ones_then_zeros, wipe};
-use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::kernel::{Source, WholePart};
+use super::key::WideKeys;
+use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, ones_then_zeros};
+use crate::block::{BLOCK_BYTES, Block, Direction, Family};
+use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
@@ -53,39 +53,21 @@ struct Nonce {
     /// The high bits of its counters.
     high: Option<Counter>,
     blocks: u64,
-    table: Option<SharedTable>,
+    table: Option<Arc<Wiped<Table>>>,
 }
 
 /// The column-0 part of the state after round 2, for every lowest counter byte. The first entries are
-/// repeated at the end for bundles that begin near the end. Wiped when dropped.
-#[repr(align(64))]
-struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
-
-impl Table {
-    /// An empty table, to be filled in place: a move would leave a copy.
-    const fn new() -> Self {
-        Self([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])
-    }
-}
-
-/// Boxed: directly in the `Arc`, the table's alignment would leave a gap after the counts, and stale stack
-/// contents would end up there.
-#[allow(clippy::redundant_allocation, reason = "the gap")]
-type SharedTable = Arc<Box<Table>>;
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        wipe(&mut self.0);
-    }
-}
+/// repeated at the end for bundles that begin near the end.
+type Table = [Line; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES / size_of::<Line>()];
 
 impl<W: AesLanes> Walk<W> {
-    /// CTR with an expanded key.
-    pub fn new(isa: W::Isa, keys: &RoundKeys) -> Box<Self> {
-        let plain = Cipher::with_keys(isa, Direction::Encrypt, WideKeys::none(keys.rounds()));
-        let mut walk = Box::new(Self { plain, isa, nonce: Mutex::new(Nonce::default()) });
-        walk.plain.take(keys);
-        walk
+    /// CTR under a key; `None` for keys of other ciphers.
+    pub fn new(isa: W::Isa, keys: &Keys<'_>) -> Option<Wiped<Self>> {
+        let key = keys.key_of(Family::Aes)?;
+        let plain = Cipher::with_keys(isa, Direction::Encrypt, WideKeys::none(key.cipher().rounds()));
+        let mut walk = Wiped::new(Self { plain, isa, nonce: Mutex::new(Nonce::default()) });
+        walk.plain.take(key.bytes());
+        Some(walk)
     }
 
     /// Runs many blocks, with the tables of their nonces.
@@ -114,7 +96,7 @@ impl<W: AesLanes> Walk<W> {
 
     /// The table of the nonce of counter `first`, if it pays after `blocks` more blocks.
     #[inline(never)]
-    fn table(&self, first: Counter, blocks: usize) -> Option<SharedTable> {
+    fn table(&self, first: Counter, blocks: usize) -> Option<Arc<Wiped<Table>>> {
         let high = Some(first.without_low(NONCE_BITS));
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
         if nonce.high != high {
@@ -122,11 +104,9 @@ impl<W: AesLanes> Walk<W> {
         }
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
-            let mut table = Arc::new(Box::new(Table::new()));
-            if let Some(table) = Arc::get_mut(&mut table) {
-                self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.plain.keys, first, table });
-            }
-            nonce.table = Some(table);
+            let mut table = Wiped::zeros();
+            self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.plain.keys, first, table: &mut table });
+            nonce.table = Some(Arc::new(table));
         }
         nonce.table.clone()
     }
@@ -156,9 +136,9 @@ impl<W: AesLanes> WholePart for Walk<W> {
         true
     }
 
-    fn rekey(&mut self, key: &[u8], features: Features) -> bool {
+    fn rekey(&mut self, key: &[u8]) -> bool {
         *self.nonce.get_mut().unwrap_or_else(PoisonError::into_inner) = Nonce::default();
-        self.plain.rekey(key, features)
+        self.plain.rekey(key)
     }
 
     fn is_shallow(&self) -> bool {
@@ -188,7 +168,7 @@ fn column_zero<W: AesLanes>(isa: W::Isa) -> W {
 
 /// Counter blocks after round 1.
 #[inline(always)]
-fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, first: &Wide, second: &Wide) -> W {
+fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, first: &Line, second: &Line) -> W {
     (counters ^ first.load(isa)).encrypt_round(second.load(isa))
 }
 
@@ -212,7 +192,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let zero = W::splat(isa, 0);
         let base = counters::<W>(isa, first.value, 1);
         let places = W::broadcast(isa, &first.order.places());
-        for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
+        for (i, place) in Line::all_bytes_mut(table).chunks_exact_mut(W::BYTES).enumerate() {
             // The lowest byte of `first` is zero, so nothing carries out of it.
             let low_byte = ((i * W::BLOCKS) % GROUP_BLOCKS) as u128;
             let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).shuffle_bytes(places);
@@ -303,7 +283,7 @@ impl<'a, W: AesLanes> Walker<'a, W> {
         let (isa, now) = (*isa, *rest);
         let counter = first.skip(block as u128);
         let low_byte = counter.value as usize % GROUP_BLOCKS;
-        let entries = &table.0[low_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
+        let entries = &Line::all_bytes(*table)[low_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
         let mut state: [W; N] = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ now);
         let blocks_left = GROUP_BLOCKS - low_byte;
         if blocks_left <= N * W::BLOCKS {

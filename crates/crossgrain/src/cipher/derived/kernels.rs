@@ -15,13 +15,13 @@ use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
-use crate::kernel::{Part, Parts, TilePart};
+use crate::kernel::{Part, Parts, TilePart, boxed};
 
 /// The planner's entry for every family of described ciphers.
 pub(crate) static PARTS: Parts = Parts {
     steps: |cipher| vec![(Part::whole(cipher.family()), 0)],
     runs: &[],
-    expand: |key, _| crate::kernel::Keys::new(Entry::of(key.cipher().family()).expand(key)),
+    expand: |key, _| boxed(Entry::of(key.cipher().family()).expand(key)),
 };
 
 /// A cipher of bytes or of words with its state in lanes, `N` bundles side by side.

@@ -67,8 +67,8 @@ impl Visitor for Rows<'_> {
 const OF_GATE: f64 = 2.5;
 
 /// The round keys, if they belong to this cipher.
-fn round_keys<C: Description>(keys: &Keys) -> Option<&cipher::Keys> {
-    keys.of().filter(|keys: &&cipher::Keys| keys.family() == C::FAMILY)
+fn round_keys<'a, C: Description>(keys: &'a Keys<'_>) -> Option<&'a cipher::Keys> {
+    keys.round_keys().filter(|keys: &&cipher::Keys| keys.family() == C::FAMILY)
 }
 
 /// Adds the rows of a whole cipher in both directions.

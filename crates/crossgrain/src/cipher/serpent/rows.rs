@@ -6,7 +6,7 @@ use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
 use super::whole::Whole;
 use super::{bitsliced as serpent_bitsliced, vsliced};
-use crate::arch::{Isa, Lane32, Register, for_each_register};
+use crate::arch::{Isa, Lane32, Register, Wiped, for_each_register};
 use crate::block::{Direction, Family};
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
@@ -24,8 +24,8 @@ pub(crate) fn push(rows: &mut Vec<Variant>) {
 }
 
 /// Downcasts a part and keys to those of Serpent.
-fn serpent(part: Part, keys: &Keys) -> Option<(Step, &RoundKeys)> {
-    Some((Step::of(part)?, keys.of()?))
+fn serpent<'a>(part: Part, keys: &'a Keys<'_>) -> Option<(Step, &'a RoundKeys)> {
+    Some((Step::of(part)?, keys.round_keys()?))
 }
 
 /// The parts of Serpent on tiles that need a row in this direction.
@@ -58,7 +58,7 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     };
     let bind_whole: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(Whole::<W>::new(isa, direction, keys.of()?)))
+        Some(Wiped::new(Whole::<W>::new(isa, direction, keys.round_keys()?)).as_dyn(|kernel| kernel))
     };
     for direction in Direction::ALL {
         for step in serpent_parts(direction) {
@@ -70,7 +70,8 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
     let chains: BindFused = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(FusedPart::Chains(Box::new(Whole::<W>::new(isa, direction, keys.of()?))))
+        let kernel = Whole::<W>::new(isa, direction, keys.round_keys()?);
+        Some(FusedPart::Chains(Wiped::new(kernel).as_dyn(|kernel| kernel)))
     };
     rows.push(fused::<W::Isa>(Family::Serpent, Fused::Chains, Direction::Encrypt, chains));
 }

@@ -3,7 +3,7 @@
 use super::description::ROUNDS;
 use super::key::RoundKeys;
 use crate::block::{Cipher, Family};
-use crate::kernel::{self, Keys, Parts};
+use crate::kernel::{self, Parts, boxed};
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///
@@ -52,11 +52,8 @@ const ROUND: [kernel::Part; 3] =
     [Part::KeyMixing.planned(), Part::SBoxes.planned(), Part::LinearTransform.planned()];
 
 /// The planner's entry for Serpent.
-pub(crate) static PARTS: Parts = Parts {
-    steps,
-    runs: &[(Part::Round.planned(), &ROUND)],
-    expand: |key, _| Keys::new(RoundKeys::expand(key)),
-};
+pub(crate) static PARTS: Parts =
+    Parts { steps, runs: &[(Part::Round.planned(), &ROUND)], expand: |key, _| boxed(RoundKeys::expand(key)) };
 
 fn steps(_: Cipher) -> Vec<(kernel::Part, usize)> {
     let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| ROUND.map(|step| (step, round))).collect();

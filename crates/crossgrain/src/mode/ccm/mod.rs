@@ -126,10 +126,10 @@ impl Ccm {
     /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Ccm.admits_tag(tag_bytes)?;
-        let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
+        let (cipher, keys) = (key.cipher(), options.keys(key)?);
         let (count, chain) = (Mode::Ccm.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
-        let counter = options.for_job(count, chain).program(count, &schedule)?;
-        let chain = options.for_job(chain, count).program(chain, &schedule)?;
+        let counter = options.for_job(count, chain).program(count, &keys)?;
+        let chain = options.for_job(chain, count).program(chain, &keys)?;
         Ok(Self { counter, chain, tag_bytes })
     }
 

@@ -256,7 +256,7 @@ impl<M: ChainedMode> Chained<M> {
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = M::MODE.job(key.cipher(), direction);
-        Ok(Self { program: options.program(job, &options.schedule(key)?)?, direction, mode: PhantomData })
+        Ok(Self { program: options.program(job, &options.keys(key)?)?, direction, mode: PhantomData })
     }
 
     /// Encrypts or decrypts a message or its next piece. `chain` is left ready for the following piece. A

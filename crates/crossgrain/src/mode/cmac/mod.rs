@@ -21,11 +21,11 @@ use super::chained::chain::{Data, Rule, Strand};
 use super::few::Few;
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
-use crate::kernel::Source;
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::kernel::{Keys, Source};
 use crate::mode::{Options, Tag};
 use crate::plan::{Job, Plan};
-use crate::run::{Program, Schedule, Threads};
+use crate::run::{Program, Threads};
 
 /// CMAC, also called OMAC1.
 ///
@@ -62,12 +62,12 @@ impl Cmac {
     /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::of(key.cipher(), &options.schedule(key)?, options)
+        Self::of(&options.keys(key)?, options)
     }
 
-    /// CMAC for a key's schedule.
-    pub(super) fn of(cipher: Cipher, schedule: &Schedule, options: &Options) -> Result<Self, Error> {
-        let program = options.program(Job::of_chains(cipher), schedule)?;
+    /// CMAC under a key.
+    pub(super) fn of(keys: &Keys<'_>, options: &Options) -> Result<Self, Error> {
+        let program = options.program(Job::of_chains(keys.cipher()), keys)?;
         let mut last_keys = Box::new(Zeroizing::new([0; 2]));
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
         program.run(Source::Bytes, Buffers::in_place(&mut l[..]));

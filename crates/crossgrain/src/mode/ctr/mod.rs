@@ -95,7 +95,7 @@ impl Ctr {
 
     fn from_counter(key: &Key, first: Counter, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ctr.job(key.cipher(), Direction::Encrypt);
-        let program = options.program(job, &options.schedule(key)?)?;
+        let program = options.program(job, &options.keys(key)?)?;
         Ok(Self { program, first, position_bytes: 0 })
     }
 

@@ -95,10 +95,10 @@ impl Eax {
     /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Eax.admits_tag(tag_bytes)?;
-        let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
+        let (cipher, keys) = (key.cipher(), options.keys(key)?);
         let (count, chain) = (Mode::Eax.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
-        let counter = options.for_job(count, chain).program_of_secret_counter(cipher, &schedule)?;
-        let cmac = Cmac::of(cipher, &schedule, &options.for_job(chain, count))?;
+        let counter = options.for_job(count, chain).program_of_secret_counter(&keys)?;
+        let cmac = Cmac::of(&keys, &options.for_job(chain, count))?;
         let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
         for (t, [chained, of_nothing]) in (0..).zip(omacs.iter_mut()) {
             chained[BLOCK_BYTES - 1] = t;

@@ -67,7 +67,7 @@ impl Ecb {
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ecb.job(key.cipher(), direction);
-        Ok(Self { program: options.program(job, &options.schedule(key)?)? })
+        Ok(Self { program: options.program(job, &options.keys(key)?)? })
     }
 
     /// Replaces the key by another one of the same cipher. Options and plans stay.

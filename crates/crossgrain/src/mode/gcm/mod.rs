@@ -30,7 +30,7 @@ use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::{Buffers, ClearRegisters, wipe, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::kernel::Source;
+use crate::kernel::{Keys, Source};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Fused, Plan};
@@ -187,13 +187,11 @@ impl Gcm {
     #[inline(never)]
     fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, Option<Ghash>), Error> {
         let limits = options.limits()?;
-        // The schedule comes first, because computing it wipes the stack. Plans and programs that are
-        // allocated later then keep no part of the key in their padding.
-        let schedule = options.schedule(key)?;
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
         let threads = Threads::at_most(options.threads);
         let pass = plans.first().and_then(Plan::pass);
-        let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
+        let mut counter =
+            Program::of_message(plans, &Keys::of(key, limits.features), threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         counter.counter_block(&mut h);
         // A kernel's GHASH has powers for registers of the kernel's width.
@@ -210,8 +208,8 @@ impl Gcm {
     fn admits_rare(&self, nonce: &[u8]) -> Result<(), Error> {
         Mode::Gcm.admits_nonce(nonce.len())?;
         if self.secret_counter.get().is_none() {
-            let schedule = self.options.schedule(&self.key)?;
-            let program = self.options.program_of_secret_counter(self.key.cipher(), &schedule)?;
+            let keys = self.options.keys(&self.key)?;
+            let program = self.options.program_of_secret_counter(&keys)?;
             // Another thread may have made it first. Its program is the same.
             drop(self.secret_counter.set(program));
         }
@@ -300,6 +298,7 @@ impl Gcm {
     #[inline(always)]
     fn by_kernel(&self, opens: bool, nonce: &[u8; NONCE_BYTES], message: &mut AeadMessage<'_>) -> bool {
         let kernel = self.counter.gcm().unwrap_or_else(|| unreachable!("the length says that there is one"));
+        self.counter.ran(message.buffers.len_bytes());
         let right = kernel.one(&self.params(opens), nonce, message);
         if !right {
             wipe(message.buffers.output_mut());

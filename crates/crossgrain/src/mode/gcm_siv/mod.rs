@@ -23,11 +23,11 @@ use super::gcm::ghash::Ghash;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::arch::{Buffers, Features, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::kernel::Source;
+use crate::kernel::{Keys, Source};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Limits, Plan};
-use crate::run::{Program, Schedule, Threads};
+use crate::run::{Program, Threads};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm-siv",
@@ -119,13 +119,13 @@ impl GcmSiv {
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
         let cipher = key.cipher();
         Mode::GcmSiv.admits(cipher)?;
-        let (job, schedule) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), options.schedule(key)?);
-        let deriver = options.freely().program(job, &schedule)?;
+        let (job, keys) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), options.keys(key)?);
+        let deriver = options.freely().program(job, &keys)?;
         // Counters start from tags, which depend on the key.
         let limits = Limits { secret_counter: true, ..options.limits()? };
         let (plans, threads) = (options.planned(job, &limits)?, Threads::at_most(options.threads));
         // A trial binding: if it succeeds, binding succeeds for every nonce.
-        drop(Program::of(Arc::clone(&plans), &schedule, limits.features, threads)?);
+        drop(Program::of(Arc::clone(&plans), &keys, threads)?);
         let idle = Mutex::default();
         Ok(Self { cipher, deriver, plans, features: limits.features, threads, idle })
     }
@@ -148,6 +148,7 @@ impl GcmSiv {
         let Some((hash_key, key)) = keys.split_first_chunk() else { unreachable!("there are more bytes") };
         let mut keyed = self.keyed_by(&key[..self.cipher.key_bytes()]);
         let hashed_bytes = aad.len().max(buffers.len_bytes());
+        self.deriver.ran(hashed_bytes);
         keyed.polyval.bind_polyval(hash_key, hashed_bytes, self.features);
         keyed
     }
@@ -156,7 +157,7 @@ impl GcmSiv {
     fn keyed_by(&self, key: &[u8]) -> Keyed {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let polyval = if let Some(mut keyed) = idle {
-            if keyed.counter.rekey(key, self.features) {
+            if keyed.counter.rekey(key) {
                 return keyed;
             }
             keyed.polyval
@@ -164,8 +165,7 @@ impl GcmSiv {
             Ghash::unbound()
         };
         let counter = Key::new(self.cipher, key).and_then(|key| {
-            let (plans, schedule) = (Arc::clone(&self.plans), Schedule::of(&key, self.features));
-            Program::of_message(plans, &schedule, self.features, self.threads)
+            Program::of_message(Arc::clone(&self.plans), &Keys::of(&key, self.features), self.threads)
         });
         let Ok(counter) = counter else { unreachable!("the same plans were bound when the mode was made") };
         Keyed { polyval, counter }

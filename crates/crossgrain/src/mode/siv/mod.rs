@@ -158,8 +158,8 @@ impl Siv {
         let cipher = key.mac.cipher();
         let (count, chain) = (Mode::Siv.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
         let of_counter = options.for_job(count, chain);
-        let counter = of_counter.program_of_secret_counter(cipher, &options.schedule(&key.counter)?)?;
-        let cmac = Cmac::of(cipher, &options.schedule(&key.mac)?, &options.for_job(chain, count))?;
+        let counter = of_counter.program_of_secret_counter(&options.keys(&key.counter)?)?;
+        let cmac = Cmac::of(&options.keys(&key.mac)?, &options.for_job(chain, count))?;
         let mut begin = Box::new(Zeroizing::new([0; BLOCK_BYTES]));
         cmac.tag_block(&mut begin);
         cmac.wipe_stack();

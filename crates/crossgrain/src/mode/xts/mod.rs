@@ -151,8 +151,10 @@ impl Xts {
             return Err(Error::SectorBytes { len_bytes: sector_bytes });
         }
         let job = |direction| Mode::Xts.job(key.data.cipher(), direction);
-        let program = options.program(job(direction), &options.schedule(&key.data)?)?;
-        let tweaks = options.freely().program(job(Direction::Encrypt), &options.schedule(&key.tweak)?)?;
+        let program = options.program(job(direction), &options.keys(&key.data)?)?;
+        let tweaks = options.freely().program(job(Direction::Encrypt), &options.keys(&key.tweak)?)?;
+        // The tweaks of many sectors lie on the stack.
+        program.ran(usize::MAX);
         Ok(Self { program, tweaks, direction, sector_bytes })
     }
 

@@ -5,10 +5,9 @@ use super::end::{Before, End};
 use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::stitches_end;
-use crate::arch::{AesLanes, Buffers, Kernel, each};
+use crate::arch::{AesLanes, Buffers, Kernel, Line, each};
 use crate::block::Block;
 use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
-use crate::cipher::aes::key::Wide;
 use crate::mode::gcm::ghash::{STRIDE, Sums};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
@@ -96,7 +95,7 @@ impl<W: AesLanes> InFlight<W> {
 
 impl<W: AesLanes> Rounds for InFlight<W> {
     #[inline(always)]
-    fn round(&mut self, key: &Wide) {
+    fn round(&mut self, key: &Line) {
         round::<W, IN_FLIGHT, true>(self.isa, &mut self.state, key);
     }
 

@@ -7,10 +7,10 @@ use super::bundles::rounds_beside_stride;
 use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
-use crate::arch::{AesLanes, Kernel, each};
+use crate::arch::{AesLanes, Kernel, Line, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::instructions::IN_FLIGHT;
-use crate::cipher::aes::key::{Wide, WideKeys};
+use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
 use crate::mode::gcm::kernel::GcmNonce;
@@ -204,7 +204,7 @@ struct States<W: AesLanes, const N: usize> {
 
 impl<W: AesLanes, const N: usize> Rounds for States<W, N> {
     #[inline(always)]
-    fn round(&mut self, key: &Wide) {
+    fn round(&mut self, key: &Line) {
         let key = key.load::<W>(self.isa);
         self.mask = self.mask.encrypt_round(key);
         self.data = each!(i < N => self.data[i].encrypt_round(key));

@@ -5,7 +5,8 @@
 //! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
 //! Stitching" (2010).
 
-use crate::cipher::aes::key::{Wide, WideKeys};
+use crate::arch::Line;
+use crate::cipher::aes::key::WideKeys;
 
 /// The keys of the middle rounds after the first, distributed over four gaps for other work: two, two, four
 /// and four rounds come before them. Shorter keys have fewer rounds before the second and third gap.
@@ -15,8 +16,8 @@ use crate::cipher::aes::key::{Wide, WideKeys};
 /// registers.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
-    front: &'a [Wide; 6],
-    back: &'a [Wide; 6],
+    front: &'a [Line; 6],
+    back: &'a [Line; 6],
     has_second: bool,
     has_more_of_third: bool,
 }
@@ -24,7 +25,7 @@ pub(super) struct Gaps<'a> {
 impl<'a> Gaps<'a> {
     /// Distributes all keys but the first.
     #[inline(always)]
-    pub(super) const fn new(keys: &'a WideKeys) -> Self {
+    pub(super) fn new(keys: &'a WideKeys) -> Self {
         let rounds = keys.rounds();
         Self {
             front: keys.six_from(2),
@@ -42,7 +43,7 @@ impl<'a> Gaps<'a> {
 /// Registers in the cipher.
 pub(super) trait Rounds {
     /// A middle round.
-    fn round(&mut self, key: &Wide);
+    fn round(&mut self, key: &Line);
 
     /// Makes the states [`settled`](crate::arch::AesLanes::settled).
     fn settle(&mut self);

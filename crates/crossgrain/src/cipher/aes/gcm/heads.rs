@@ -19,11 +19,11 @@
 use std::sync::OnceLock;
 
 use super::{With, halves, parts_of};
-use crate::arch::{AesLanes, Isa, Kernel, Wiped, each};
+use crate::arch::{AesLanes, Isa, Kernel, Line, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::cipher::aes::head::GROUP_BLOCKS;
 use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
-use crate::cipher::aes::key::{Wide, WideKeys};
+use crate::cipher::aes::key::WideKeys;
 use crate::cipher::aes::walk::FIRST_BLOCKS;
 use crate::mode::gcm::kernel::GcmNonce;
 
@@ -48,7 +48,7 @@ pub(in crate::cipher::aes) struct Heads {
 struct Table<const COUNTERS: usize> {
     /// Round key 0 with `NO_BYTE` as its last byte, so that the lowest byte of a counter adds nothing to
     /// `rest`.
-    key: Wide,
+    key: Line,
     /// Aligns the entry of counter 2, the first that encrypts data, to a cache line.
     _gap: [Block; 2],
     after_round_1: [Block; COUNTERS],
@@ -63,11 +63,8 @@ const ALL_COUNTERS: usize = GROUP_BLOCKS + BUNDLE_BLOCKS_MAX;
 
 impl<const COUNTERS: usize> Table<COUNTERS> {
     /// Zeros, to be filled in place: a move would leave a copy.
-    const NONE: Self = Self {
-        key: Wide::of(&[0; BLOCK_BYTES]),
-        _gap: [[0; BLOCK_BYTES]; 2],
-        after_round_1: [[0; BLOCK_BYTES]; COUNTERS],
-    };
+    const NONE: Self =
+        Self { key: Line::ZERO, _gap: [[0; BLOCK_BYTES]; 2], after_round_1: [[0; BLOCK_BYTES]; COUNTERS] };
 
     fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
         let Self { key, after_round_1, .. } = self;
@@ -76,7 +73,7 @@ impl<const COUNTERS: usize> Table<COUNTERS> {
 }
 
 impl Heads {
-    /// Zeros. The owner's memory is wiped when it is dropped.
+    /// Zeros.
     pub(in crate::cipher::aes) const fn none() -> Self {
         Self { first: Table::NONE, all: OnceLock::new() }
     }
@@ -91,7 +88,7 @@ impl Heads {
     #[inline]
     pub(super) fn fill<W: AesLanes>(&self, isa: W::Isa, keys: &WideKeys) {
         self.all.get_or_init(|| {
-            let mut all = Wiped::from(Box::new(Table::NONE));
+            let mut all = Wiped::new(Table::NONE);
             all.fill::<W>(isa, keys);
             all
         });
@@ -100,7 +97,7 @@ impl Heads {
     /// Round key 0 without its lowest byte, and the table entries: all of them if [`Heads::fill`] was called,
     /// otherwise the first ones.
     #[inline(always)]
-    fn entries(&self) -> (&Wide, &[Block]) {
+    fn entries(&self) -> (&Line, &[Block]) {
         match self.all.get() {
             Some(table) => (&table.key, &table.after_round_1),
             None => (&self.first.key, &self.first.after_round_1),
@@ -111,7 +108,7 @@ impl Heads {
 struct Fill<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
-    key: &'a mut Wide,
+    key: &'a mut Line,
     after_round_1: &'a mut [Block],
 }
 
@@ -125,7 +122,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let mut without_lowest = *first.block();
         let of_lowest = without_lowest[LOWEST];
         without_lowest[LOWEST] = NO_BYTE;
-        key.set(&without_lowest);
+        *key = Line::of(&without_lowest);
         let mut lanes = [[NO_BYTE; BLOCK_BYTES]; 4];
         for (lane, block) in lanes.iter_mut().enumerate() {
             block[LOWEST] = lane as u8 ^ of_lowest;
@@ -144,11 +141,11 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 pub(super) struct Counters<'a, W: AesLanes> {
     isa: W::Isa,
     /// Round key 0 without the lowest byte.
-    first_key: &'a Wide,
+    first_key: &'a Line,
     /// The states after round 1.
     entries: &'a [Block],
     /// Round key 1.
-    key: &'a Wide,
+    key: &'a Line,
     nonce: &'a GcmNonce,
     /// The next counter without its lowest byte.
     group: u32,

@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 use self::field::Factor;
 pub(crate) use self::field::{Field, Product};
 pub(crate) use self::sums::{Few, Sums};
-use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
+use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Line, Wiped, for_each_register};
 use crate::block::{BLOCK_BYTES, Block};
 
 /// GHASH or POLYVAL with one key.
@@ -64,7 +64,7 @@ impl Ghash {
     /// A hash without a key. Bind it before use.
     pub fn unbound() -> Self {
         // Filled in place, because a move would leave a copy.
-        Self { powers: Wiped::from(Box::new(Powers::NONE)), all: OnceLock::new(), by_products: None }
+        Self { powers: Wiped::new(Powers::NONE), all: OnceLock::new(), by_products: None }
     }
 
     /// Binds POLYVAL (RFC 8452 §3) to this key, for strings of at most `len_bytes`.
@@ -101,7 +101,7 @@ impl Ghash {
     #[inline]
     pub(crate) fn raise_all(&self) -> &Powers {
         self.all.get_or_init(|| {
-            let mut all = Wiped::from(Box::new(Powers::NONE));
+            let mut all = Wiped::new(Powers::NONE);
             all.begin(
                 self.powers.blocks[POWERS_MAX - 1],
                 self.powers.folded[POWERS_MAX - 1],
@@ -279,31 +279,21 @@ impl Factors<'_> {
 /// A power in every lane, and its folded halves in each.
 #[derive(Clone, Copy)]
 pub(crate) struct Power {
-    lanes: Lanes,
-    folded: Lanes,
+    lanes: Line,
+    folded: Line,
 }
 
 impl Power {
-    const ZERO: Self = Self { lanes: Lanes::ZERO, folded: Lanes::ZERO };
+    const ZERO: Self = Self { lanes: Line::ZERO, folded: Line::ZERO };
 
     #[inline(always)]
     pub(crate) fn load<W: CarrylessLanes>(&self, isa: W::Isa) -> Factor<W> {
-        let (power, folded) = (&self.lanes.0[..W::BYTES], &self.folded.0[..W::BYTES]);
-        Factor { power: W::load(isa, power), folded: W::load(isa, folded) }
+        Factor { power: self.lanes.load(isa), folded: self.folded.load(isa) }
     }
 }
 
-/// The lanes of the widest register.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Lanes([u8; LANES_MAX * BLOCK_BYTES]);
-
-impl Lanes {
-    const ZERO: Self = Self([0; LANES_MAX * BLOCK_BYTES]);
-}
-
 impl Powers {
-    /// Zeros, to be filled with powers.
+    /// Zeros in every byte, so that they are written where they stay. [`Powers::begin`] comes next.
     const NONE: Self = Self {
         blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
         folded: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
@@ -311,15 +301,14 @@ impl Powers {
         in_second_lane: Power::ZERO,
         order: Order::Reversed,
         register_bits: 0,
-        count: 1,
+        count: 0,
     };
 
     /// Takes the first power, and the sum of its halves.
     fn begin(&mut self, power: Block, folded: Block, order: Order) {
         (self.order, self.register_bits, self.count) = (order, 0, 1);
         (self.blocks[POWERS_MAX - 1], self.folded[POWERS_MAX - 1]) = (power, folded);
-        self.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
-        self.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
+        (self.in_second_lane.lanes.0[1], self.in_second_lane.folded.0[1]) = (power, folded);
     }
 
     /// Whether there are enough powers to hash `len_bytes` bytes. A stride needs a power for each of its
@@ -439,8 +428,8 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
         for registers in 1..=needed.min(STRIDE * lanes) / lanes {
             let power: W = all.one(isa, registers * lanes);
             let place = &mut all.across[registers - 1];
-            power.store(&mut place.lanes.0[..W::BYTES]);
-            field.folded(power).store(&mut place.folded.0[..W::BYTES]);
+            power.store(&mut place.lanes.bytes_mut()[..W::BYTES]);
+            field.folded(power).store(&mut place.folded.bytes_mut()[..W::BYTES]);
         }
     }
 }
