@@ -47,16 +47,15 @@ struct Table {
 const _: () = assert!((mem::offset_of!(Table, entries) + BLOCK_BYTES).is_multiple_of(align_of::<Table>()));
 
 impl Offsets {
-    /// Zeros, to be filled in place: moving the offsets would leave a copy.
-    const NONE: Self = Self {
-        steps: [[0; BLOCK_BYTES]; usize::BITS as usize],
-        rest_and_sum: [[0; BLOCK_BYTES]; 2],
-        near: [[0; BLOCK_BYTES]; NEAR_BLOCKS],
-        table: OnceLock::new(),
-    };
-
     pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
-        let mut offsets = Wiped::new(Self::NONE);
+        // Filled in place: moving the offsets would leave a copy.
+        let zero = [0; BLOCK_BYTES];
+        let mut offsets = Wiped::new(Self {
+            steps: [zero; usize::BITS as usize],
+            rest_and_sum: [zero; 2],
+            near: [zero; NEAR_BLOCKS],
+            table: OnceLock::new(),
+        });
         let Self { rest_and_sum, steps, near, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
         rest_and_sum[1] = doubled(rest_and_sum[0]);
