@@ -11,7 +11,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
-use crossgrain::internal::{fill_random, ready, wipe_stack};
+use crossgrain::internal::{fill_random, ready, wiping_stack};
 
 /// Bytes of an Argon2id salt in this format (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;
@@ -86,9 +86,9 @@ impl Argon2id {
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         // Argon2 runs its lanes on rayon's pool.
         ready();
-        let made = argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice());
-        wipe_stack();
-        made.map_err(bad)
+        let memory = memory.as_mut_slice();
+        wiping_stack(|| argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory))
+            .map_err(bad)
     }
 }
 

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crossgrain::internal::{fill_random, wipe_stack};
+use crossgrain::internal::{fill_random, wiping_stack};
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
@@ -259,7 +259,7 @@ impl Payload {
         context: &[u8],
         options: &Options,
     ) -> Result<Self, Error> {
-        let payload = Self::derived(suite, input_key, salt, context, options)?;
+        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options))?;
         Ok(Self { sealed: Some(Mutex::default()), ..payload })
     }
 
@@ -277,7 +277,7 @@ impl Payload {
     ) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         salt.copy_from_slice(&prefix[..SALT_BYTES]);
-        let payload = Self::derived(suite, input_key, salt, context, options)?;
+        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options))?;
         if bool::from(payload.prefix.ct_eq(prefix)) { Ok(payload) } else { Err(Error::WrongKey) }
     }
 
@@ -295,7 +295,8 @@ impl Payload {
         // Allocated in its final place, because a move would leave a copy of secret bytes.
         let mut derived = Zeroizing::new(vec![0; DERIVED_BYTES_MAX]);
         let mut base_nonce = Box::new(Zeroizing::new(0));
-        expand(input_key, &info, &mut derived);
+        // Memory that is allocated later would take old stack contents into its gaps.
+        wiping_stack(|| expand(input_key, &info, &mut derived));
         let (key, derived) = derived.split_at(suite.key_bytes());
         let (nonce, derived) = derived.split_at(suite.nonce_bytes());
         **base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
@@ -303,7 +304,6 @@ impl Payload {
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..SALT_BYTES].copy_from_slice(&salt);
         prefix[SALT_BYTES..].copy_from_slice(&derived[..COMMITMENT_BYTES]);
-        wipe_stack();
         Ok(Self { suite, aead, base_nonce, prefix, sealed: None })
     }
 

@@ -20,7 +20,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use crossgrain::internal::device::{Form as Gates, Kernel, Task};
-use crossgrain::internal::wipe_deep_stack;
+use crossgrain::internal::wiping_deep_stack;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::parallel::{
@@ -101,8 +101,7 @@ fn word(at: usize) -> Zeroizing<Vec<u8>> {
 
 fn key_of(at: usize) -> Zeroizing<[u8; 32]> {
     let mut key = Zeroizing::new([0; 32]);
-    kdf().derive(&word(at), &mut *key).unwrap();
-    wipe_deep_stack();
+    wiping_deep_stack(|| kdf().derive(&word(at), &mut *key)).unwrap();
     key
 }
 
@@ -153,7 +152,7 @@ fn search_words() {
         let done = prepared.shard(&(0_u8.into()..200_u8.into()), &Watch::new(&|_| {}));
         assert!(matches!(done, Ok(true) | Err(Refusal::Canary { .. })));
     }
-    wipe_deep_stack();
+    wiping_deep_stack(|| ());
 }
 
 /// Uses all kernels at every place.

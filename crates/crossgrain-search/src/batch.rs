@@ -16,7 +16,7 @@ use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
 use crossgrain::Features;
-use crossgrain::internal::wipe_deep_stack;
+use crossgrain::internal::wiping_deep_stack;
 use crossgrain::plan::Use;
 
 /// Keys that a kernel receives at a time.
@@ -263,8 +263,7 @@ impl<'a> Batch<'a> {
     /// The key of a candidate, derived by the reference.
     fn derived(&self, at: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.key(at).len()]);
-        self.search.kdf().derive(&self.whole_candidate(at), &mut key)?;
-        wipe_deep_stack();
+        wiping_deep_stack(|| self.search.kdf().derive(&self.whole_candidate(at), &mut key))?;
         Ok(key)
     }
 

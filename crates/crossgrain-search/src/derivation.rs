@@ -15,7 +15,7 @@ pub(super) use super::sha256::BLOCK_BYTES;
 use super::sha256::{self, DIGEST_BYTES};
 use crossgrain::Features;
 use crossgrain::internal::arch::{Lane32, Lanes, Work, on_widest};
-use crossgrain::internal::wipe_deep_stack;
+use crossgrain::internal::wiping_deep_stack;
 
 /// The padding byte after a message.
 const END: u8 = 0x80;
@@ -158,8 +158,7 @@ impl Derivation {
 
     /// Derives a key from each block, in the widest registers that `features` allows and the CPU has.
     pub fn on_cpu(&self, features: Features, blocks: &[u8], keys: &mut [u8]) {
-        on_widest(features, MakeKeys { derivation: self, blocks, keys });
-        wipe_deep_stack();
+        wiping_deep_stack(|| on_widest(features, MakeKeys { derivation: self, blocks, keys }));
     }
 }
 

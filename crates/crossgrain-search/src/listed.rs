@@ -97,13 +97,9 @@ impl<'a> WordSearch<'a> {
         refused: &Mutex<Refused>,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let done = self.until_done(device, source, refused, watch);
-        pool::wipe_deep_stack();
-        done
+        pool::wiping_deep_stack(|| self.until_done(device, source, refused, watch))
     }
 
-    /// Never inlined: the caller wipes the stack that it used.
-    #[inline(never)]
     fn until_done<R: Read>(
         &self,
         device: Option<&Deriving>,

@@ -65,8 +65,7 @@ impl<'a> OneByOne<'a> {
         loop {
             let done = rayon::broadcast(|thread| {
                 let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
-                let done = self.until_done(device);
-                pool::wipe_deep_stack();
+                let done = pool::wiping_deep_stack(|| self.until_done(device));
                 // After an error the other threads stop too.
                 done.inspect_err(|_| self.left().clear())
             });

@@ -178,9 +178,7 @@ impl SpaceSearch<'_> {
         let (from, to) = (&first * period, &last * period);
         let left = Left::new(first..last);
         let by_device = |device: &OnDevice| {
-            let done = device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
-            pool::wipe_deep_stack();
-            done
+            pool::wiping_deep_stack(|| device.periods(self, blocks, &left, watch)).inspect_err(|_| left.end())
         };
         let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
         pool::ready();
@@ -225,9 +223,7 @@ impl SpaceSearch<'_> {
         let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
         match self.search.known() {
             Known::Blocks(blocks) if !self.tables.is_empty() => {
-                let done = self.by_tables(blocks, range, count, watch);
-                pool::wipe_deep_stack();
-                done
+                pool::wiping_deep_stack(|| self.by_tables(blocks, range, count, watch))
             }
             _ => {
                 let devices: &[_] = if let Beside::Derives(devices) = &self.beside { devices } else { &[] };
@@ -262,9 +258,8 @@ impl SpaceSearch<'_> {
         let step = periods.div_ceil(threads).clamp(1, (ITEM_KEYS / period).max(1) as u64);
         (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
             let from = item * step;
-            let done = self.periods(blocks, &(&first + from), step.min(periods - from) as usize, watch);
-            pool::wipe_deep_stack();
-            done
+            let (first, count) = (&first + from, step.min(periods - from) as usize);
+            pool::wiping_deep_stack(|| self.periods(blocks, &first, count, watch))
         })?;
         if periods > 0 {
             self.prove_within(blocks, &first, periods, count)?;

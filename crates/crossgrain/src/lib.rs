@@ -110,7 +110,7 @@ pub use variant::Policy;
 /// interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::arch::{wipe, wipe_deep_stack, wipe_stack};
+    pub use crate::arch::{wipe, wiping_deep_stack, wiping_stack};
     pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
 

@@ -22,6 +22,8 @@ const FUZZ_SECONDS: u64 = 600;
 pub(crate) fn run() -> Result<()> {
     succeed(cargo().args(["test", "--workspace", "--release", "--", "--ignored", "--show-output"]))?;
     succeed(cargo().env("PROPTEST_CASES", CASES).args(["test", "--package", "crossgrain", "--release"]))?;
+    // Optimised functions have other frames, which hold other secrets.
+    succeed(cargo().args(["test", "--package", "crossgrain-cli", "--release", "--test", "memory_at_exit"]))?;
     // The tests build the command line with GPU support, and copy the Python package.
     succeed(cargo().args([
         "test",

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crossgrain::internal::wiping_stack;
 use crossgrain_container::{Secret, Suite, fill};
 use zeroize::Zeroizing;
 
@@ -67,7 +68,14 @@ impl KeyArgs {
     }
 
     /// The key or passphrase for a file of this suite. A new passphrase is prompted for `twice`.
+    ///
+    /// Copies in registers and on the stack are overwritten. Libraries would otherwise take old stack contents into
+    /// memory that they never wipe.
     pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
+        wiping_stack(|| self.read(suite, twice))
+    }
+
+    fn read(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
         if let Some(path) = &self.key_file {
             let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
             return Ok(Known::Key(key));

@@ -8,6 +8,7 @@ use std::thread;
 
 use clap::{ArgGroup, ValueEnum};
 use crossgrain::Policy;
+use crossgrain::internal::wiping_stack;
 use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
 use crossgrain::wide::{Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction};
@@ -426,11 +427,11 @@ impl Args {
         if self.mode.entry().keys > 1 {
             whose = format!("{} by {whose}", self.mode);
         }
-        match (&self.key, &self.key_file) {
+        wiping_stack(|| match (&self.key, &self.key_file) {
             (Some(digits), _) => secret::key_from_hex(digits),
             (None, Some(path)) => secret::key_from_file(&whose, key_bytes, path),
             (None, None) => Err(Error::usage("there is no key: give --key or --key-file")),
-        }
+        })
     }
 }
 

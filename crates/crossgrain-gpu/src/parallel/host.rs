@@ -7,22 +7,11 @@
 use crossgrain::Features;
 use crossgrain::internal::arch::{Lane32, Portable, prefetch_to_write};
 pub(super) use crossgrain::internal::arch::{Work, on_widest};
-use crossgrain::internal::wipe_deep_stack;
+use crossgrain::internal::wiping_deep_stack;
 
 use super::algorithm::PIECE;
 use super::kernel::{Bundle, Combine};
 use super::room::{Room, Source};
-
-/// Runs `work` and then wipes the stack that it used, so that no kernel state remains there.
-pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {
-    #[inline(never)]
-    fn deeper<T>(work: impl FnOnce() -> T) -> T {
-        work()
-    }
-    let done = deeper(work);
-    wipe_deep_stack();
-    done
-}
 
 /// Number of elements in the largest bundle: 32 rows of 16 lanes.
 const BUNDLE_MAX: usize = 512;
@@ -170,7 +159,7 @@ pub(super) fn transform<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: u
     source: Source<'_, IN>,
     mut goal: [&mut [u8]; OUT],
 ) {
-    wiped(|| {
+    wiping_deep_stack(|| {
         let (len, to) = (goal[0].len() / 4, To::Goal(&mut goal));
         let whole = Bundles::<K, ROWS, IN, OUT> { kernel, source, to, room: len, len };
         let done = on_widest(features, whole).len;
@@ -185,7 +174,7 @@ pub(super) fn in_place<K: Bundle<ROWS, N, N>, const ROWS: usize, const N: usize>
     kernel: &K,
     mut elements: [&mut [u8]; N],
 ) {
-    wiped(|| {
+    wiping_deep_stack(|| {
         let (len, mut copy) = (elements[0].len() / 4, [[0; 4 * BUNDLE_MAX]; N]);
         let mut at = 0;
         while at + BUNDLE_MAX <= len {
@@ -210,7 +199,7 @@ pub(super) fn find<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
     source: Source<'_, IN>,
     len: usize,
 ) -> Option<usize> {
-    wiped(|| {
+    wiping_deep_stack(|| {
         let whole = Bundles::<K, ROWS, IN, 1> { kernel, source, to: To::First, room: len, len };
         let done = on_widest(features, whole);
         if done.is_found {
@@ -229,7 +218,7 @@ pub(super) fn count<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
     source: Source<'_, IN>,
     len: usize,
 ) -> usize {
-    wiped(|| {
+    wiping_deep_stack(|| {
         let whole = Bundles::<K, ROWS, IN, 1> { kernel, source, to: To::Count, room: len, len };
         let done = on_widest(features, whole);
         let [made] = some(features, kernel, source.after(done.len), len - done.len);
@@ -254,7 +243,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
     C: Combine<OUT>,
 {
-    wiped(|| {
+    wiping_deep_stack(|| {
         let mut lanes = [[0; 64]; OUT];
         let whole = Combined::<K, C, ROWS, IN, OUT> { kernel, combine, source, len, lanes: &mut lanes };
         let (done, count) = on_widest(features, whole);

@@ -16,8 +16,7 @@
 use crossgrain::internal::arch::Word;
 use crossgrain::internal::arch::{Lanes, Shift};
 use crossgrain::internal::layout::convert::transpose_square;
-
-use super::host::wiped;
+use crossgrain::internal::wiping_deep_stack;
 
 /// A function from elements of `IN` numbers to elements of `OUT` numbers.
 ///
@@ -392,7 +391,7 @@ impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT>
             }
             written(|made| self.0.last(&y, made))
         };
-        wiped(|| made().is_some())
+        wiping_deep_stack(|| made().is_some())
     }
 
     #[inline(always)]

@@ -118,7 +118,9 @@ pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
-pub use tile::{wipe, wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack};
+pub use tile::{
+    wipe, wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack, wiping_deep_stack, wiping_stack,
+};
 pub use widest::{Work, on_widest};
 pub use wiped::Wiped;
 pub(crate) use wiped::{WipedBytes, wipe_room};

@@ -175,3 +175,23 @@ pub fn wipe_deep_stack() {
     wipe(&mut [0; DEEP_STACK_BYTES]);
     clear_registers();
 }
+
+/// Runs `work` in frames of its own, then overwrites them ([`wipe_stack`]). A function that only called
+/// [`wipe_stack`] at its end would keep what the compiler inlined into its own frame.
+pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
+    let done = deeper(work);
+    wipe_stack();
+    done
+}
+
+/// [`wiping_stack`] with [`wipe_deep_stack`].
+pub fn wiping_deep_stack<T>(work: impl FnOnce() -> T) -> T {
+    let done = deeper(work);
+    wipe_deep_stack();
+    done
+}
+
+#[inline(never)]
+fn deeper<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}

@@ -9,11 +9,12 @@ use std::ops::Range;
 
 use crossgrain::Features;
 use crossgrain::internal::arch::Lane32;
+use crossgrain::internal::wiping_deep_stack;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::super::algorithm::{PIECE, has_threads};
-use super::super::host::{Work, on_widest, wiped};
+use super::super::host::{Work, on_widest};
 use super::super::launch::Span;
 use super::super::own::Same;
 use super::super::policy::{Kind, Place};
@@ -83,7 +84,7 @@ impl Recorded {
             Piece { layout: &layout, sources, first: (range.start + at) as u32, goals: goals.collect() }
         };
         let pieces: Vec<_> = (0..len).step_by(PIECE).map(&mut part).collect();
-        let work = |piece| wiped(|| on_widest(features, piece));
+        let work = |piece| wiping_deep_stack(|| on_widest(features, piece));
         match is_parallel && has_threads() {
             true => pieces.into_par_iter().for_each(work),
             false => pieces.into_iter().for_each(work),
