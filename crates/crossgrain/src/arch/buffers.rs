@@ -17,7 +17,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::{
-    ByteLanes, Register, fence, prefetch, prefetch_for_later, prefetch_to_write, stores_best_past_caches,
+    ByteLanes, Register, fence, fetches_in_place, prefetch, prefetch_for_later, prefetch_to_write,
+    stores_best_past_caches,
 };
 
 /// Bytes in a 128-bit lane.
@@ -257,7 +258,7 @@ impl<'a> Buffers<'a> {
     /// does nothing for short jobs.
     #[inline(always)]
     pub fn expect(&mut self, at: usize, len_bytes: usize) {
-        if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
+        if !self.expects(at, len_bytes) {
             return;
         }
         for at in (at..at + len_bytes).step_by(LINE_BYTES) {
@@ -269,6 +270,23 @@ impl<'a> Buffers<'a> {
                 prefetch_for_later(self.output_mut(), later);
             }
         }
+    }
+
+    /// [`Buffers::expect`] for kernels without a tile, which read and write without pauses. In place some CPUs then
+    /// need only the input.
+    #[inline(always)]
+    pub fn expect_steadily(&mut self, at: usize, len_bytes: usize) {
+        if !(self.is_in_place() && fetches_in_place()) {
+            return self.expect(at, len_bytes);
+        }
+        if self.expects(at, len_bytes) {
+            (at..at + len_bytes).step_by(LINE_BYTES).for_each(|at| prefetch(self.input(), at & self.places));
+        }
+    }
+
+    #[inline(always)]
+    const fn expects(&self, at: usize, len_bytes: usize) -> bool {
+        self.is_long() && at + len_bytes <= self.len_bytes + self.ahead_bytes
     }
 
     /// Reads a word of input at byte `at`.
@@ -379,10 +397,10 @@ impl Run<'_, '_> {
         }
     }
 
-    /// As [`Buffers::expect`].
+    /// As [`Buffers::expect_steadily`].
     #[inline(always)]
-    pub(crate) fn expect(&mut self, at: usize, len_bytes: usize) {
-        self.0.expect(at, len_bytes);
+    pub(crate) fn expect_steadily(&mut self, at: usize, len_bytes: usize) {
+        self.0.expect_steadily(at, len_bytes);
     }
 }
 

@@ -22,6 +22,11 @@ pub(crate) const fn stores_best_past_caches() -> bool {
     false
 }
 
+/// Whether the CPU fetches what follows in memory by itself. This machine has no other prefetch.
+pub(crate) const fn fetches_in_place() -> bool {
+    true
+}
+
 /// Whether the CPU shuffles the bytes of its widest registers in one piece.
 pub(crate) const fn shuffles_whole_registers() -> bool {
     false

@@ -110,8 +110,8 @@ pub use line::Line;
 #[allow(unused_imports, reason = "a machine without registers has nothing else")]
 pub use machine::*;
 pub(crate) use machine::{
-    clear_registers, fence, for_each_register, prefetch, prefetch_for_later, shuffles_whole_registers,
-    stores_best_past_caches,
+    clear_registers, fence, fetches_in_place, for_each_register, prefetch, prefetch_for_later,
+    shuffles_whole_registers, stores_best_past_caches,
 };
 pub use point::computed as computed_by_integers;
 pub use portable::Portable;

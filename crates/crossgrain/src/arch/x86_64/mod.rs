@@ -33,7 +33,7 @@ pub use self::tokens::{
     Vclmul512,
 };
 pub(super) use self::tokens::{cpu_model, detect_features};
-pub(crate) use self::tokens::{shuffles_whole_registers, stores_best_past_caches};
+pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
 use super::{
     AesLanes, Arithmetic, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32,
     Lanes, Register, Shift, Word, eight, gates,

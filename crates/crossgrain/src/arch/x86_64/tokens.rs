@@ -52,6 +52,16 @@ fn ask(leaf: u32) -> CpuidResult {
 /// line that a store misses. On AMD's Zen 4 and Zen 5 streaming stores are slower (docs/mistakes.md,
 /// "Streaming stores").
 pub(crate) fn stores_best_past_caches() -> bool {
+    is_intel()
+}
+
+/// Whether the CPU fetches what follows in memory by itself if a long job reads and writes the same lines. AMD's
+/// CPUs do, and prefetch instructions hold them up (docs/mistakes.md, "Prefetching in place").
+pub(crate) fn fetches_in_place() -> bool {
+    !is_intel()
+}
+
+fn is_intel() -> bool {
     static IS_INTEL: LazyLock<bool> = LazyLock::new(|| ask(0).ebx.to_le_bytes() == *b"Genu");
     *IS_INTEL
 }

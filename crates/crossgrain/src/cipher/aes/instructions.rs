@@ -329,7 +329,7 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     while len_bytes - at >= bundle_bytes {
         let output = kernel.run::<IN_FLIGHT>(run.load_all(isa, at), at / BLOCK_BYTES);
         run.store(at, output);
-        run.expect(at + AHEAD_BYTES, bundle_bytes);
+        run.expect_steadily(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
     drop(run);

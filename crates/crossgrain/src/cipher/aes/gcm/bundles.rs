@@ -64,7 +64,7 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
             };
             rounds_beside_stride(&mut bundle, gaps, &mut sums, sent);
             bundle.end(last, &mut buffers, at);
-            buffers.expect(at + AHEAD_BYTES, bundle_bytes);
+            buffers.expect_steadily(at + AHEAD_BYTES, bundle_bytes);
             at += bundle_bytes;
         }
         if const { !OPENS && !stitches_end::<W>() } {
