@@ -29,7 +29,7 @@ use crate::variant::{Action, Variant, table};
 pub const BULK_BYTES: u64 = 1 << 20;
 
 /// The job sizes, in bytes, that the further plans are optimised for. Each of these plans processes the
-/// remainder of the one before it.
+/// remainder of the one before it, or short messages if it is a mode's fused kernel.
 const REST_BYTES: [u64; 4] = [4096, 1024, 256, BLOCK_BYTES as u64];
 
 /// The flow of a job over variants. Paths refer to edges by index, so converting a path to a plan needs no

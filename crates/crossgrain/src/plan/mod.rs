@@ -6,6 +6,7 @@
 //! graph    nodes: position between steps × representation; edges: usable rows of the table, with costs
 //! plan 1   cheapest path for 1 MiB
 //! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower
+//!          or if it is a mode's fused kernel and the plan before is not
 //! ```
 //!
 //! [`compose`] finds the paths. If the user forces variants, `force` builds the plan around them instead.
@@ -278,7 +279,7 @@ impl From<compose::Error> for Error {
 }
 
 /// The plans for a job, widest bundle first. Later plans process the blocks that remain after the earlier
-/// ones.
+/// ones. A mode's fused kernel after two passes processes short messages as a whole.
 ///
 /// This is the only function that chooses variants. It takes the cheapest paths through the job's graph, or
 /// the forced variants if there are any.

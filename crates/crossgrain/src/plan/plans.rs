@@ -54,7 +54,7 @@ impl Plans {
             return Err(corrupt("it holds no plan"));
         }
         if !plans.is_sorted_by(|before, plan| plan.follows(before)) {
-            return Err(corrupt("its plans do not come widest bundle first"));
+            return Err(corrupt("its plans are in the wrong order: the widest bundle comes first"));
         }
         Ok(Self { job, plans })
     }

@@ -10,7 +10,6 @@
 //! bytes. Nothing past the end is read or written.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use super::key::WideKeys;
 use super::masked::Masked;
@@ -84,13 +83,25 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 }
 
 impl<W: AesLanes> Cipher<W> {
+    /// Runs a job whose frame begins with this.
     #[inline(never)]
-    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, direction, .. } = *self;
-        let (frame, buffers) = (PhantomData::<F>, &mut buffers);
-        match direction {
-            Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
-            Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, before, frame, buffers }),
+    fn run_framed<B: Begin<W>>(&self, begin: B, mut buffers: Buffers<'_>) {
+        match self.direction {
+            Direction::Encrypt => self.run_in_direction::<B, true>(begin, &mut buffers),
+            Direction::Decrypt => self.run_in_direction::<B, false>(begin, &mut buffers),
+        }
+    }
+
+    #[inline(always)]
+    fn run_in_direction<B: Begin<W>, const ENCRYPT: bool>(&self, begin: B, buffers: &mut Buffers<'_>) {
+        let Self { isa, ref keys, .. } = *self;
+        match registers_for::<W>(buffers.len_bytes()) {
+            0 => {}
+            1 if B::IS_OFTEN_SHORT => isa.enter(Short::<W, B, ENCRYPT, 1> { isa, keys, begin, buffers }),
+            FEW_IN_FLIGHT if B::IS_OFTEN_SHORT => {
+                isa.enter(Short::<W, B, ENCRYPT, FEW_IN_FLIGHT> { isa, keys, begin, buffers });
+            }
+            _ => isa.enter(Long::<W, B, ENCRYPT> { isa, keys, begin, buffers }),
         }
     }
 
@@ -106,15 +117,10 @@ impl<W: AesLanes> Cipher<W> {
             && left.saturating_add(1) < blocks
         {
             let mut low = buffers.take_front((left + 1) * BLOCK_BYTES);
-            isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
+            isa.enter(Long::<W, Counter, true> { isa, keys, begin: first, buffers: &mut low });
             first = first.skip(left as u128 + 1);
         }
-        let buffers = &mut buffers;
-        match registers_for::<W>(buffers.len_bytes()) {
-            1 => isa.enter(ShortCtr::<W, 1> { isa, keys, first, buffers }),
-            FEW_IN_FLIGHT => isa.enter(ShortCtr::<W, FEW_IN_FLIGHT> { isa, keys, first, buffers }),
-            _ => isa.enter(Ctr::<W> { isa, keys, first, buffers }),
-        }
+        self.run_in_direction::<Counter, true>(first, &mut buffers);
     }
 
     #[inline(never)]
@@ -126,28 +132,18 @@ impl<W: AesLanes> Cipher<W> {
             Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
         }
     }
-
-    #[inline(never)]
-    fn run_masked(&self, masks: Masks<'_>, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, direction, .. } = *self;
-        let buffers = &mut buffers;
-        match direction {
-            Direction::Encrypt => isa.enter(UnderMasks::<W, true> { isa, keys, masks, buffers }),
-            Direction::Decrypt => isa.enter(UnderMasks::<W, false> { isa, keys, masks, buffers }),
-        }
-    }
 }
 
 impl<W: AesLanes> WholePart for Cipher<W> {
     /// The functions called here are not inlined, so a short call does not save registers here.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
-            Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
+            Source::Bytes => self.run_framed(Plain, buffers),
             Source::Counter(first) => self.run_counted(first, buffers),
             Source::Tweaked(tweaks) => self.run_tweaked(tweaks, buffers),
-            Source::Masked(masks) => self.run_masked(masks, buffers),
-            Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
-            Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
+            Source::Masked(masks) => self.run_framed(masks, buffers),
+            Source::Chained(previous) => self.run_framed(Previous::<false>(previous), buffers),
+            Source::Delayed(previous) => self.run_framed(Previous::<true>(previous), buffers),
         }
     }
 
@@ -356,10 +352,12 @@ fn run_rest<W: AesLanes, K: Bundle<W>, const N: usize>(
 /// than one. Eight take twice as long on CPUs that start one such instruction in each cycle.
 const FEW_IN_FLIGHT: usize = 4;
 
-/// The least number of registers, of 1, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands for
+/// The least number of registers, of 0, 1, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands for
 /// longer messages, too.
 const fn registers_for<W: AesLanes>(len_bytes: usize) -> usize {
-    if len_bytes <= W::BYTES {
+    if len_bytes == 0 {
+        0
+    } else if len_bytes <= W::BYTES {
         1
     } else if len_bytes <= FEW_IN_FLIGHT * W::BYTES {
         FEW_IN_FLIGHT
@@ -375,16 +373,29 @@ pub(super) trait Frame<W: AesLanes> {
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]);
 }
 
-/// The initial value of a frame: the block before the first, in every lane.
-struct Before<W>(W);
+/// What the frame of a job is made from, in the kernel.
+trait Begin<W: AesLanes>: Copy {
+    type Frame: Frame<W>;
+
+    /// Whether the last block may be partial.
+    const TAKES_BYTES: bool = false;
+
+    /// Whether kernels for short messages are worth their code.
+    const IS_OFTEN_SHORT: bool = true;
+
+    fn frame(self, isa: W::Isa) -> Self::Frame;
+}
 
 /// ECB: the input enters, and nothing is added.
+#[derive(Clone, Copy)]
 struct Plain;
 
-impl<W> From<Before<W>> for Plain {
+impl<W: AesLanes> Begin<W> for Plain {
+    type Frame = Self;
+
     #[inline(always)]
-    fn from(_: Before<W>) -> Self {
-        Self
+    fn frame(self, _isa: W::Isa) -> Self {
+        self
     }
 }
 
@@ -395,18 +406,26 @@ impl<W: AesLanes> Frame<W> for Plain {
     }
 }
 
+/// The block before the first one of [`Neighbours`].
+#[derive(Clone, Copy)]
+struct Previous<const DELAYED: bool>(Block);
+
+impl<W: AesLanes, const DELAYED: bool> Begin<W> for Previous<DELAYED> {
+    type Frame = Neighbours<W, DELAYED>;
+
+    const IS_OFTEN_SHORT: bool = !DELAYED;
+
+    #[inline(always)]
+    fn frame(self, isa: W::Isa) -> Self::Frame {
+        Neighbours { previous: W::broadcast(isa, &self.0) }
+    }
+}
+
 /// Uses each input block and the one before it: one enters, the other is added. In CFB decryption (`DELAYED`)
 /// the earlier block enters; in CBC decryption the current one does.
 struct Neighbours<W, const DELAYED: bool> {
     /// The last input block so far, in the last lane.
     previous: W,
-}
-
-impl<W, const DELAYED: bool> From<Before<W>> for Neighbours<W, DELAYED> {
-    #[inline(always)]
-    fn from(Before(previous): Before<W>) -> Self {
-        Self { previous }
-    }
 }
 
 impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
@@ -418,28 +437,45 @@ impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
     }
 }
 
-/// A job of a mode with this frame.
-struct Framed<'a, 'b, W: AesLanes, F, const ENCRYPT: bool> {
+/// A job of any length.
+struct Long<'a, 'b, W: AesLanes, B, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
-    /// The block before the first.
-    before: Block,
-    frame: PhantomData<F>,
+    begin: B,
     buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
-    for Framed<'_, '_, W, F, ENCRYPT>
+impl<W: AesLanes, B: Begin<W>, const ENCRYPT: bool> Kernel for Long<'_, '_, W, B, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, begin, buffers } = self;
+        assert!(B::TAKES_BYTES || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        over_bundles(isa, &mut FramedBundle::<W, _, ENCRYPT>::new(isa, keys, begin.frame(isa)), buffers);
+    }
+}
+
+/// A message that `N` registers hold. A separate kernel: one that also has the loop of longer messages prepares
+/// the loop's registers first.
+struct Short<'a, 'b, W: AesLanes, B, const ENCRYPT: bool, const N: usize> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    begin: B,
+    buffers: &'a mut Buffers<'b>,
+}
+
+impl<W: AesLanes, B: Begin<W>, const ENCRYPT: bool, const N: usize> Kernel
+    for Short<'_, '_, W, B, ENCRYPT, N>
 {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, before, buffers, .. } = self;
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let frame = F::from(Before(W::broadcast(isa, &before)));
-        let mut bundle = FramedBundle::<W, F, ENCRYPT>::new(isa, keys, frame);
-        over_bundles(isa, &mut bundle, buffers);
+        let Self { isa, keys, begin, buffers } = self;
+        assert!(B::TAKES_BYTES || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, begin.frame(isa));
+        run_rest::<W, _, N>(isa, &mut bundle, buffers, 0);
     }
 }
 
@@ -463,22 +499,14 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
 }
 
 /// OCB without its checksum.
-struct UnderMasks<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    masks: Masks<'a>,
-    buffers: &'a mut Buffers<'b>,
-}
+impl<W: AesLanes> Begin<W> for Masks<'_> {
+    type Frame = Self;
 
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for UnderMasks<'_, '_, W, ENCRYPT> {
-    type Output = ();
+    const IS_OFTEN_SHORT: bool = false;
 
     #[inline(always)]
-    fn run(self) {
-        let Self { isa, keys, masks, buffers } = self;
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, masks);
-        over_bundles(isa, &mut bundle, buffers);
+    fn frame(self, _isa: W::Isa) -> Self {
+        self
     }
 }
 
@@ -611,42 +639,14 @@ impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'
 }
 
 /// CTR while the low 64 bits of the counter do not wrap.
-struct Ctr<'a, 'b, W: AesLanes> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    first: Counter,
-    buffers: &'a mut Buffers<'b>,
-}
+impl<W: AesLanes> Begin<W> for Counter {
+    type Frame = Counted<W>;
 
-impl<W: AesLanes> Kernel for Ctr<'_, '_, W> {
-    type Output = ();
+    const TAKES_BYTES: bool = true;
 
     #[inline(always)]
-    fn run(self) {
-        let Self { isa, keys, first, buffers } = self;
-        let frame = Counted::from(isa, first);
-        let mut bundle = FramedBundle::<W, _, true>::new(isa, keys, frame);
-        over_bundles(isa, &mut bundle, buffers);
-    }
-}
-
-/// CTR of a message that `N` registers hold. A separate kernel: one that also has the loop of longer messages
-/// prepares the loop's registers first.
-struct ShortCtr<'a, 'b, W: AesLanes, const N: usize> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    first: Counter,
-    buffers: &'a mut Buffers<'b>,
-}
-
-impl<W: AesLanes, const N: usize> Kernel for ShortCtr<'_, '_, W, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { isa, keys, first, buffers } = self;
-        let frame = Counted::from(isa, first);
-        run_rest::<W, _, N>(isa, &mut FramedBundle::<W, _, true>::new(isa, keys, frame), buffers, 0);
+    fn frame(self, isa: W::Isa) -> Self::Frame {
+        Counted::from(isa, self)
     }
 }
 

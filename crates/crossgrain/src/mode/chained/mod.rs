@@ -270,7 +270,18 @@ impl<M: ChainedMode> Chained<M> {
         self.apply_next(chain, buffers.into())
     }
 
-    fn apply_next(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
+    fn apply_next(&self, chain: &mut Chain, mut buffers: Buffers<'_>) -> Result<(), Error> {
+        let is_whole = buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
+        // Without a copy of the chain: it would take longer than a short message.
+        if chain.within_bytes == 0 && (is_whole || self.is_parallel()) {
+            let _clear = ClearRegisters;
+            Self::admit(&buffers)?;
+            match self.is_parallel() {
+                true => self.parallel(chain, &mut buffers),
+                false => self.serial_one(chain, buffers),
+            }
+            return Ok(());
+        }
         let mut message = [Message::new(chain.clone(), buffers)];
         let done = self.apply_many(&mut message);
         chain.clone_from(&message[0].chain);
@@ -284,21 +295,30 @@ impl<M: ChainedMode> Chained<M> {
     /// written in this case.
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
-        let partial = |message: &&Message<'_>| !message.buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
-        let takes_partial = M::MODE.entry().lengths == Lengths::Any;
-        if let Some(message) = messages.iter().find(partial).filter(|_| !takes_partial) {
-            return Err(Error::PartialBlock { len_bytes: message.buffers.len_bytes() });
-        }
+        messages.iter().try_for_each(|message| Self::admit(&message.buffers))?;
         messages
             .iter_mut()
             .filter(|message| message.chain.within_bytes > 0)
             .for_each(|message| self.go_on(message));
-        if M::MODE.is_parallel(self.direction) {
-            messages.iter_mut().for_each(|message| self.parallel(message));
+        if self.is_parallel() {
+            messages.iter_mut().for_each(|Message { chain, buffers }| self.parallel(chain, buffers));
         } else {
             self.serial(messages);
         }
         Ok(())
+    }
+
+    fn is_parallel(&self) -> bool {
+        M::MODE.is_parallel(self.direction)
+    }
+
+    /// Refuses lengths that the mode does not take.
+    fn admit(buffers: &Buffers<'_>) -> Result<(), Error> {
+        let len_bytes = buffers.len_bytes();
+        match len_bytes.is_multiple_of(BLOCK_BYTES) || M::MODE.entry().lengths == Lengths::Any {
+            true => Ok(()),
+            false => Err(Error::PartialBlock { len_bytes }),
+        }
     }
 
     /// Completes the block in which the previous piece ended, as far as this piece reaches.
@@ -325,7 +345,7 @@ impl<M: ChainedMode> Chained<M> {
         self.direction == Direction::Decrypt
     }
 
-    fn parallel(&self, Message { chain, buffers }: &mut Message<'_>) {
+    fn parallel(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
         let source = M::source(chain.block);
         let (whole, tail) = buffers.input().as_chunks();
         if let Some(last) = whole.last() {
@@ -333,6 +353,14 @@ impl<M: ChainedMode> Chained<M> {
         }
         chain.begin(tail);
         self.program.run(source, buffers.take());
+    }
+
+    /// Runs whole blocks of one message.
+    fn serial_one(&self, chain: &mut Chain, buffers: Buffers<'_>) {
+        let mut strand = Strand { state: chain.block, data: Data::Replaced(buffers) };
+        let strands = slice::from_mut(&mut strand);
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), strands);
+        chain.block = strand.state;
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {

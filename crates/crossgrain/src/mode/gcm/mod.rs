@@ -12,7 +12,8 @@
 //! All integers are big-endian. GHASH processes the blocks of a message in order, on one thread.
 //!
 //! Messages with nonces of 12 bytes that run on one thread go to a kernel that computes CTR and GHASH in one
-//! pass, if the plan has one. For other messages this file runs the counter program and GHASH piece by piece.
+//! pass, if the plan has one and it costs less than two passes. For other messages this file runs the counter
+//! program and GHASH piece by piece.
 
 pub mod ghash;
 pub mod kernel;
@@ -286,7 +287,7 @@ impl Gcm {
     }
 
     /// Seals or opens a message by the kernel, and returns whether the tag is right. Returns `None` if no
-    /// kernel exists, if several threads would be faster, or if the nonce has another length.
+    /// kernel exists, if two passes or several threads would be faster, or if the nonce has another length.
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
         let len_bytes = message.buffers.len_bytes();
