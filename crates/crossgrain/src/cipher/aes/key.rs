@@ -12,7 +12,7 @@ use std::fmt;
 use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use super::instructions::MIDDLE_LEAST;
 use crate::arch::{
-    AesLanes, Features, Isa as _, Kernel, Line, Register, Wiped, WipedBytes, for_each_register, wipe,
+    AesLanes, Features, Isa as _, Kernel, Line, Register, Wiped, WipedBytes, each, for_each_register, wipe,
 };
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 
@@ -288,8 +288,7 @@ fn in_lanes<W: AesLanes, P, const KEY_LANES: usize>(
         let pairs = known[0] ^ known[0].shuffle_bytes(word_up);
         let next = pairs ^ pairs.shuffle_bytes(two_words_up) ^ substituted;
         put(place, next);
-        known.rotate_left(1);
-        known[KEY_LANES - 1] = next;
+        known = each!(i < KEY_LANES => if i + 1 < KEY_LANES { known[i + 1] } else { next });
     }
 }
 
