@@ -11,7 +11,7 @@ use crossgrain::internal::cipher::aes::table;
 use crossgrain::internal::kernel::{Source, WholePart};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
-/// A value with the alignment of the widest register. It tells when it is dropped.
+/// A value with the alignment of the widest register. It counts its drops.
 #[repr(align(64))]
 struct Told(Rc<Cell<usize>>, u8);
 

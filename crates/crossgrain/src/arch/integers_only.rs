@@ -22,7 +22,7 @@ pub(crate) const fn stores_best_past_caches() -> bool {
     false
 }
 
-/// Whether the CPU fetches what follows in memory by itself. This machine has no other prefetch.
+/// Whether the CPU fetches the next lines by itself. This machine has no other prefetch.
 pub(crate) const fn fetches_in_place() -> bool {
     true
 }

@@ -176,8 +176,8 @@ pub fn wipe_deep_stack() {
     clear_registers();
 }
 
-/// Runs `work` in frames of its own, then overwrites them ([`wipe_stack`]). A function that only called
-/// [`wipe_stack`] at its end would keep what the compiler inlined into its own frame.
+/// Runs `work` in frames of its own, then overwrites them ([`wipe_stack`]). If a function called [`wipe_stack`] at
+/// its end, its own frame would keep the values of inlined functions.
 pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
     let done = deeper(work);
     wipe_stack();

@@ -1,7 +1,7 @@
 //! Runs plans: binds them to a key, cuts data into bundles and distributes them over threads.
 //!
 //! * `bound` binds the variants of a plan to a CPU's instructions and to round keys.
-//! * `depth` tells how deep the stack must be wiped after it.
+//! * `depth` has the depths to which the stack is wiped.
 //! * `program` holds the bound plans of one job and cuts its data. Modes call [`Program::run`] and know no
 //!   variant and no instruction set.
 //! * `tiles` runs a bound plan on one thread, tile by tile. `frame` adds the XORs of a mode around the

@@ -55,7 +55,7 @@ pub(crate) fn stores_best_past_caches() -> bool {
     is_intel()
 }
 
-/// Whether the CPU fetches what follows in memory by itself if a long job reads and writes the same lines. AMD's
+/// Whether the CPU fetches the next lines by itself if a long job reads and writes the same ones. AMD's
 /// CPUs do, and prefetch instructions hold them up (docs/mistakes.md, "Prefetching in place").
 pub(crate) fn fetches_in_place() -> bool {
     !is_intel()

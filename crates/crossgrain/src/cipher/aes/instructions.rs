@@ -373,7 +373,7 @@ pub(super) trait Frame<W: AesLanes> {
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]);
 }
 
-/// What the frame of a job is made from, in the kernel.
+/// A mode and its first value. The kernel makes the frame of a job from them.
 trait Begin<W: AesLanes>: Copy {
     type Frame: Frame<W>;
 
