@@ -10,6 +10,14 @@ use crate::arch::{CAP_VARIABLE, Features};
 use crate::block::Error;
 
 impl Features {
+    /// The features of this CPU that were asked for. `None` asks for those that the environment allows.
+    ///
+    /// # Errors
+    /// As [`Features::from_environment`].
+    pub(crate) fn usable(asked: Option<Self>) -> Result<Self, Error> {
+        asked.map_or_else(Self::from_environment, |asked| Ok(asked & Self::of_cpu()))
+    }
+
     /// The features of this CPU that the environment variable `CROSSGRAIN_ISA` allows. A process reads it
     /// only once.
     ///

@@ -8,24 +8,24 @@ use super::{Register, Wiped};
 /// A block in a lane.
 type Block = [u8; 16];
 
-/// Lanes of the widest register.
-const LANES_MAX: usize = 4;
-
 /// A cache line, which is as long as the widest register: one block for each of its lanes.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub struct Line(pub [Block; LANES_MAX]);
+pub struct Line(pub [Block; Line::LANES]);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
 impl Line {
+    /// Lanes of the widest register.
+    pub const LANES: usize = 4;
+
     /// Zeros.
-    pub const ZERO: Self = Self([[0; _]; LANES_MAX]);
+    pub const ZERO: Self = Self([[0; _]; Self::LANES]);
 
     /// A block, repeated for each lane.
     #[inline(always)]
     pub const fn of(block: &Block) -> Self {
-        Self([*block; LANES_MAX])
+        Self([*block; Self::LANES])
     }
 
     /// The block of the first lane.

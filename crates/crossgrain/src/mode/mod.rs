@@ -102,12 +102,7 @@ impl Options {
     /// `CROSSGRAIN_ISA`.
     #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
-        self.limits_of(self.usable()?)
-    }
-
-    /// The instructions that may be used.
-    fn usable(&self) -> Result<Features, Error> {
-        self.features.map_or_else(Features::from_environment, |features| Ok(features & Features::of_cpu()))
+        self.limits_of(Features::usable(self.features)?)
     }
 
     fn limits_of(&self, usable: Features) -> Result<Limits, Error> {
@@ -135,7 +130,7 @@ impl Options {
 
     /// A key for the programs of a mode, and its round keys when they need them.
     fn keys<'a>(&self, key: &'a Key) -> Result<Keys<'a>, Error> {
-        Ok(Keys::of(key, self.usable()?))
+        Ok(Keys::of(key, Features::usable(self.features)?))
     }
 
     /// Plans a job and binds it to a key.
@@ -143,7 +138,9 @@ impl Options {
         self.program_within(job, keys, self.limits_of(keys.features())?)
     }
 
-    /// A program for CTR whose counters are secret, because they reveal something about the key.
+    /// A program for CTR whose counters are secret, because they reveal something about the key. Not inlined: the
+    /// stack is wiped below the caller's frame.
+    #[inline(never)]
     fn program_of_secret_counter(&self, keys: &Keys<'_>) -> Result<Program, Error> {
         let job = Job { cipher: keys.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
         let limits = self.limits_of(keys.features())?;

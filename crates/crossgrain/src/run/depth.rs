@@ -61,7 +61,9 @@ impl Depth {
         }
     }
 
-    /// Overwrites the stack below the caller as deep as runs use it.
+    /// Overwrites the stack below the caller as deep as runs use it. Inlined, so that the caller's frame is the last
+    /// one above it.
+    #[inline(always)]
     pub(super) fn wipe(self) {
         match self {
             Self::Shallow => wipe_shallow_stack(),
@@ -71,6 +73,7 @@ impl Depth {
     }
 
     /// The same as deep as key set-up uses it.
+    #[inline(always)]
     pub(super) fn wipe_setup(self) {
         match self {
             Self::Shallow => wipe_setup_stack(),

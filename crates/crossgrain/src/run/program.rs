@@ -129,12 +129,18 @@ impl Program {
         self.reached.raise(Depth::Tiles);
     }
 
-    /// Records that a message of this length ran. Kernels for long messages use more stack.
+    /// Records that a message of this length ran.
     #[inline(always)]
     pub(crate) fn ran(&self, len_bytes: usize) {
         if len_bytes > Depth::SHALLOW_BYTES_MAX {
-            self.reached.raise(Depth::Registers);
+            self.ran_deeper();
         }
+    }
+
+    /// Records that work ran that uses more stack than short messages do.
+    #[inline(always)]
+    pub(crate) fn ran_deeper(&self) {
+        self.reached.raise(Depth::Registers);
     }
 
     /// Overwrites the stack below the caller as deep as key set-up uses it.

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::arch::{Buffers, wipe_deep_stack};
+use crate::arch::{Buffers, wiping_deep_stack};
 use crate::block::BLOCK_BYTES;
 use crate::kernel::Source;
 use crate::pool;
@@ -69,11 +69,7 @@ impl Threads {
         }
         // Each thread wipes its own stack, to which it may have spilled parts of keys. The keys are dropped
         // on another thread.
-        let work_and_wipe = || {
-            work();
-            wipe_deep_stack();
-        };
-        pool::together(self.0, &work_and_wipe);
+        pool::together(self.0, &|| wiping_deep_stack(work));
     }
 
     /// Runs `work` on each of `jobs`, on several threads if `len_bytes` in total are enough.

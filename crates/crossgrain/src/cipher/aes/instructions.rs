@@ -30,7 +30,7 @@ use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
 pub(super) const IN_FLIGHT: usize = 8;
 
 /// Blocks in the widest bundle: eight registers of four.
-pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
+pub(super) const BUNDLE_BLOCKS_MAX: usize = Line::LANES * IN_FLIGHT;
 
 /// The prefetch distance. Memory answers within the time that this many bytes take to process.
 pub(super) const AHEAD_BYTES: usize = 4096;

@@ -298,5 +298,3 @@ impl<'a, W: AesLanes> Walker<'a, W> {
         state
     }
 }
-
-const _: () = assert!(IN_FLIGHT * 4 == BUNDLE_BLOCKS_MAX);

@@ -271,21 +271,21 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     fn apply_next(&self, chain: &mut Chain, mut buffers: Buffers<'_>) -> Result<(), Error> {
-        let is_whole = buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
-        // Without a copy of the chain: it would take longer than a short message.
-        if chain.within_bytes == 0 && (is_whole || self.is_parallel()) {
-            let _clear = ClearRegisters;
-            Self::admit(&buffers)?;
-            match self.is_parallel() {
-                true => self.parallel(chain, &mut buffers),
-                false => self.serial_one(chain, buffers),
-            }
+        let _clear = ClearRegisters;
+        Self::admit(&buffers)?;
+        self.go_on(chain, &mut buffers);
+        if self.is_parallel() {
+            self.parallel(chain, &mut buffers);
             return Ok(());
         }
-        let mut message = [Message::new(chain.clone(), buffers)];
-        let done = self.apply_many(&mut message);
-        chain.clone_from(&message[0].chain);
-        done
+        self.serial_one(chain, &mut buffers);
+        // Only the tail is made a message: a copy of the chain takes longer than a short message.
+        if !buffers.is_empty() {
+            let mut tail = [Message::new(chain.clone(), buffers)];
+            self.serial_tails(&mut tail);
+            chain.clone_from(&tail[0].chain);
+        }
+        Ok(())
     }
 
     /// Encrypts or decrypts independent messages of any lengths together. Their buffers are empty afterwards.
@@ -296,10 +296,7 @@ impl<M: ChainedMode> Chained<M> {
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         messages.iter().try_for_each(|message| Self::admit(&message.buffers))?;
-        messages
-            .iter_mut()
-            .filter(|message| message.chain.within_bytes > 0)
-            .for_each(|message| self.go_on(message));
+        messages.iter_mut().for_each(|Message { chain, buffers }| self.go_on(chain, buffers));
         if self.is_parallel() {
             messages.iter_mut().for_each(|Message { chain, buffers }| self.parallel(chain, buffers));
         } else {
@@ -321,8 +318,11 @@ impl<M: ChainedMode> Chained<M> {
         }
     }
 
-    /// Completes the block in which the previous piece ended, as far as this piece reaches.
-    fn go_on(&self, Message { chain, buffers }: &mut Message<'_>) {
+    /// Completes the block in which the previous piece ended, if it ended in one, as far as this piece reaches.
+    fn go_on(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
+        if chain.within_bytes == 0 {
+            return;
+        }
         let count = (BLOCK_BYTES - chain.within_bytes).min(buffers.len_bytes());
         let mut now = buffers.take_front(count);
         let mut key = Zeroizing::new(chain.block);
@@ -355,27 +355,26 @@ impl<M: ChainedMode> Chained<M> {
         self.program.run(source, buffers.take());
     }
 
-    /// Runs whole blocks of one message.
-    fn serial_one(&self, chain: &mut Chain, buffers: Buffers<'_>) {
-        let mut strand = Strand { state: chain.block, data: Data::Replaced(buffers) };
+    /// Runs the whole blocks of one message.
+    fn serial_one(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
+        let mut strand = whole_blocks(chain, buffers);
         let strands = slice::from_mut(&mut strand);
         self.program.chain(self.program.threads(), Rule::Replace(M::LINK), strands);
         chain.block = strand.state;
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
-        let mut strands: Vec<_>;
-        let mut alone;
-        let strands = if let [message] = messages {
-            alone = whole_blocks(message);
-            slice::from_mut(&mut alone)
+        if let [Message { chain, buffers }] = messages {
+            self.serial_one(chain, buffers);
         } else {
-            strands = messages.iter_mut().map(whole_blocks).collect();
-            &mut strands[..]
-        };
-        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), strands);
-        for (message, strand) in messages.iter_mut().zip(strands) {
-            message.chain.block = strand.state;
+            let mut strands = Vec::with_capacity(messages.len());
+            for Message { chain, buffers } in messages.iter_mut() {
+                strands.push(whole_blocks(chain, buffers));
+            }
+            self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
+            for (message, strand) in messages.iter_mut().zip(strands) {
+                message.chain.block = strand.state;
+            }
         }
         if messages.iter().any(|message| !message.buffers.is_empty()) {
             self.serial_tails(messages);
@@ -420,10 +419,10 @@ impl<M: ChainedMode> Apply for Chained<M> {
     }
 }
 
-/// The whole blocks of a message as a strand. The message keeps the bytes after them.
-fn whole_blocks<'a>(message: &mut Message<'a>) -> Strand<'a> {
-    let whole_bytes = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-    Strand { state: message.chain.block, data: Data::Replaced(message.buffers.take_front(whole_bytes)) }
+/// The whole blocks of a message as a strand. The buffers keep the bytes after them.
+fn whole_blocks<'a>(chain: &Chain, buffers: &mut Buffers<'a>) -> Strand<'a> {
+    let whole_bytes = buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
+    Strand { state: chain.block, data: Data::Replaced(buffers.take_front(whole_bytes)) }
 }
 
 impl<M> fmt::Debug for Chained<M> {

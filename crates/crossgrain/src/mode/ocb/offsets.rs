@@ -47,15 +47,22 @@ struct Table {
 const _: () = assert!((mem::offset_of!(Table, entries) + BLOCK_BYTES).is_multiple_of(align_of::<Table>()));
 
 impl Offsets {
-    pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
-        // Filled in place: moving the offsets would leave a copy.
+    /// Zeros. This is a separate function, because its frame is as large as the offsets. They are computed after
+    /// it has returned, so callers that wipe the stack need not wipe deeper for it.
+    #[inline(never)]
+    fn zeros() -> Wiped<Self> {
         let zero = [0; BLOCK_BYTES];
-        let mut offsets = Wiped::new(Self {
+        Wiped::new(Self {
             steps: [zero; usize::BITS as usize],
             rest_and_sum: [zero; 2],
             near: [zero; NEAR_BLOCKS],
             table: OnceLock::new(),
-        });
+        })
+    }
+
+    pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
+        // Filled in place, because moving the offsets would leave a copy.
+        let mut offsets = Self::zeros();
         let Self { rest_and_sum, steps, near, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
         rest_and_sum[1] = doubled(rest_and_sum[0]);

@@ -123,11 +123,11 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let of_lowest = without_lowest[LOWEST];
         without_lowest[LOWEST] = NO_BYTE;
         *key = Line::of(&without_lowest);
-        let mut lanes = [[NO_BYTE; BLOCK_BYTES]; 4];
-        for (lane, block) in lanes.iter_mut().enumerate() {
+        let mut lanes = Line::of(&[NO_BYTE; BLOCK_BYTES]);
+        for (lane, block) in lanes.0.iter_mut().enumerate() {
             block[LOWEST] = lane as u8 ^ of_lowest;
         }
-        let lanes = W::load(isa, &lanes.as_flattened()[..W::BYTES]);
+        let lanes = lanes.load::<W>(isa);
         let places = after_round_1.as_flattened_mut().chunks_exact_mut(W::BYTES);
         for (i, place) in places.enumerate() {
             let mut register = [0; BLOCK_BYTES];

@@ -32,7 +32,7 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 use self::bound::{Bound, Run};
-use crate::arch::{ClearRegisters, Features, wipe_deep_stack};
+use crate::arch::{ClearRegisters, Features, wipe_deep_stack, wiping_deep_stack};
 use crate::block::{Direction, Error, fill_random};
 use crate::mode::{Lengths, Mode};
 use crate::run::Threads;
@@ -276,19 +276,17 @@ impl Stream {
         if !mode.entry().any_block_size {
             return Err(mode.unfit(|mode| mode.entry().any_block_size));
         }
-        let features = match options.features {
-            Some(features) => features & Features::of_cpu(),
-            None => Features::from_environment()?,
-        };
+        let features = Features::usable(options.features)?;
         let cipher = key.cipher();
         let cipher_direction = mode.cipher_direction(direction);
-        let made: Result<Box<dyn Run>, Error> = if cipher.block_bytes() == 24 {
-            Bound::<24>::new::<192>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
-        } else {
-            Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
-        };
-        wipe_deep_stack();
-        Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound: made? })
+        let bound = wiping_deep_stack(|| -> Result<Box<dyn Run>, Error> {
+            if cipher.block_bytes() == 24 {
+                Bound::<24>::new::<192>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
+            } else {
+                Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
+            }
+        })?;
+        Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound })
     }
 
     /// The names of the chosen variants, with the number of blocks in a bundle.

@@ -228,7 +228,7 @@ fn times_x(key: u128) -> u128 {
 pub(crate) const STRIDE: usize = 8;
 
 /// Blocks in the widest register.
-pub(crate) const LANES_MAX: usize = 4;
+pub(crate) const LANES_MAX: usize = Line::LANES;
 
 /// Blocks of a message other than its data that can be hashed in one sum with a stride.
 const BESIDES: usize = 8;
