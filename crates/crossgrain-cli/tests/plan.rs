@@ -136,7 +136,7 @@ fn wrong_usage_is_told_in_one_line() {
 #[test]
 fn totals_are_sums_of_their_paths() {
     for (isa, cipher) in [(Some("portable"), "aes-192"), (Some("avx2"), "aes-128"), (None, "aes-256")] {
-        for job in ["ctr", "ecb", "ecb-decrypt", "gcm", "ocb", "ocb-decrypt", "chains"] {
+        for job in ["ctr", "ecb", "ecb-decrypt", "gcm", "ocb", "ocb-decrypt", "chains", "own-keys"] {
             let answer = json(&plan_on(isa, &["--cipher", cipher, "--job", job, "--json"]));
             assert_eq!((&answer["job"], &answer["effort"]), (&job.into(), &"estimate".into()));
             adds_up(&answer);
@@ -159,7 +159,12 @@ fn modes_are_jobs() {
         let names = answer["path"].as_array().unwrap().clone();
         names.iter().map(|step| step["variant"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    for (job, last) in [("gcm", "ghash/"), ("ocb", "ocb-checksum/"), ("chains", "chain-blocks/")] {
+    for (job, last) in [
+        ("gcm", "ghash/"),
+        ("ocb", "ocb-checksum/"),
+        ("chains", "chain-blocks/"),
+        ("own-keys", "key-after-key/"),
+    ] {
         for cipher in ["aes-256", "serpent-128", "sm4"] {
             let names = path(Some("portable"), &format!("{cipher}-{job}"));
             let is_one_kernel = names.len() == 1 && names[0].contains(&format!("-{job}/"));

@@ -18,6 +18,8 @@ use crate::mode::ocb::reference::ocb;
 use crate::mode::siv::reference::siv;
 use crate::mode::xts::reference::xts;
 use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
+#[cfg(feature = "own-keys")]
+use crate::mode::{OwnKeys, Record};
 use crate::plan::{Birth, Fused, Job};
 use crate::run::search;
 use crate::variant::{Action, Policy, Variant, table};
@@ -42,7 +44,10 @@ pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
     let jobs = jobs.into_iter().chain(Job::of_modes(cipher));
     // Counters can be created in most representations. A forced load therefore means a job on bytes.
     let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || !job.birth.counts();
-    jobs.filter(|job| job.takes(variant) && means(job)).collect()
+    // Other variants run records with their own keys one after another, as they run their other jobs.
+    let is_of_mode = matches!(variant.action, Action::Fused(..) | Action::Pass(_));
+    let is_new = |job: &Job| is_of_mode || !job.is_of_own_keys();
+    jobs.filter(|job| job.takes(variant) && means(job) && is_new(job)).collect()
 }
 
 /// Options that force a variant into a job, on one thread.
@@ -116,6 +121,8 @@ fn mode_agrees(
             drop(messages);
             return Ok(got == *sealed);
         }
+        #[cfg(feature = "own-keys")]
+        Fused::OwnKeys => return own_keys_agree(key.cipher(), direction, options, plain),
     };
     if direction == Direction::Decrypt {
         let (data, tag) = sealed.split_at(plain.len());
@@ -128,6 +135,45 @@ fn mode_agrees(
     let tag = message.tag;
     got.extend_from_slice(&tag);
     Ok(got == *sealed)
+}
+
+/// The keys of records, which differ in their first two bytes.
+#[cfg(feature = "own-keys")]
+fn keys_of_records(cipher: Cipher) -> Result<Vec<Key>, Error> {
+    let (_, painted) = question(cipher)?;
+    let key = |number: u16| {
+        let mut key = painted[100..][..cipher.key_bytes()].to_vec();
+        key[..2].copy_from_slice(&number.to_le_bytes());
+        Key::new(cipher, &key)
+    };
+    (0..RECORDS).map(key).collect()
+}
+
+/// Whether records that each have their own key give the reference's bytes, in ECB.
+#[cfg(feature = "own-keys")]
+fn own_keys_agree(
+    cipher: Cipher,
+    direction: Direction,
+    options: &Options,
+    plain: Vec<u8>,
+) -> Result<bool, Error> {
+    let (keys, own) = (keys_of_records(cipher)?, OwnKeys::with_options(cipher, options)?);
+    let mut got = plain.clone();
+    let records = keys.iter().zip(records_of(&mut got)).map(|(key, data)| Record::new(key, INITIAL, data));
+    own.ecb(direction, &mut records.collect::<Vec<_>>())?;
+    Ok(got == *answer(&keys[0], direction, Birth::Mode(Fused::OwnKeys), plain))
+}
+
+/// More records than any kernel has lanes.
+#[cfg(feature = "own-keys")]
+const RECORDS: u16 = 70;
+
+/// Cuts the data into records: long ones first, then short ones.
+#[cfg(feature = "own-keys")]
+fn records_of(mut data: &mut [u8]) -> Vec<&mut [u8]> {
+    let blocks = (0..usize::from(RECORDS)).map(|number| if number < 20 { 40 } else { number % 6 });
+    let cut = |blocks: usize| data.split_off_mut(..blocks * BLOCK_BYTES).unwrap_or_default();
+    blocks.map(cut).collect()
 }
 
 /// Runs a mode on a message in place with the reference implementation. Returns the tag as 16 bytes, of which
@@ -264,6 +310,13 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
         }
         Birth::Mode(Fused::Chains) => {
             data.chunks_mut(CHAIN_BYTES).for_each(|chain| cbc(&*cipher, direction, INITIAL, chain));
+        }
+        #[cfg(feature = "own-keys")]
+        Birth::Mode(Fused::OwnKeys) => {
+            let keys = keys_of_records(key.cipher()).unwrap_or_default();
+            for (key, record) in keys.iter().zip(records_of(&mut data)) {
+                ecb(&*reference::cipher(key), direction, record);
+            }
         }
         // A search changes no data.
         Birth::Keys { .. } => {}

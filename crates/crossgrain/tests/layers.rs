@@ -243,14 +243,13 @@ const LAYERS: [Layer; 26] = [
 
 /// The modules outside a cipher's folder that name it, each with the items that it may name. `cipher` itself,
 /// the registry, names folders by its macros.
-const NAME_CIPHERS: [(&str, &[&str]); 7] = [
+const NAME_CIPHERS: [(&str, &[&str]); 6] = [
     ("cipher::rijndael", &["cipher::aes"]), // the same rounds with more columns
     ("circuit::named", &["cipher::aes::linear_circuit", "cipher::serpent::sbox_circuit"]),
     ("device", &["cipher::aes::gpu::tables", "cipher::aes::gpu::walk"]), // the sizes of their groups
     ("device::rounds", &["cipher::aes::gpu", "cipher::serpent::gpu", "cipher::serpent::sbox_circuit"]),
     ("device::search::begun", &["cipher::aes::search::LaneByte"]), // blocks to bits, on integers
-    ("variant::keyed", &["cipher::aes", "cipher::serpent"]),
-    ("variant::table", &["cipher::aes", "cipher::serpent"]), // the order of the rows
+    ("variant::table", &["cipher::aes", "cipher::serpent"]),       // the order of the rows
 ];
 
 /// The folders of `cipher` that are no cipher.

@@ -36,7 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = ciphers(), required_unless_present_any = ["id", "costs", "plan"])]
     cipher: Option<Cipher>,
 
-    /// The job to compute: a mode, `chains` (CMAC) or `search`. Add `-decrypt` if decrypting is another job
+    /// The job to compute: a mode, `chains` (CMAC), `own-keys` (32 records, each under its own key) or `search`.
+    /// Add `-decrypt` if decrypting is another job
     #[arg(long, value_name = "JOB", value_parser = JobName::parse, required_unless_present_any = ["id", "costs", "plan"])]
     job: Option<JobName>,
 
@@ -108,6 +109,8 @@ pub(super) enum JobName {
     Mode(Mode, Direction),
     /// Chains of blocks, as in CMAC.
     Chains,
+    /// Records that each have their own key.
+    OwnKeys(Direction),
     /// A key search. Encryption starts from a known plaintext, decryption from a known ciphertext.
     Search(Direction),
 }
@@ -179,6 +182,7 @@ impl Args {
             }
             _ if !is_default => Err(Error::usage("--keys and --known-bits are of a search: leave them out")),
             JobName::Chains => Ok(Job::of_chains(cipher)),
+            JobName::OwnKeys(direction) => Ok(Job::of_own_keys(cipher, direction)),
             JobName::Mode(mode, direction) => {
                 mode.admits(cipher)?;
                 Ok(mode.job(cipher, direction))
@@ -299,7 +303,8 @@ impl JobName {
             let one_job = (encrypt.len() == 1).then(|| named(Direction::Encrypt));
             one_job.into_iter().chain(differs)
         });
-        modes.chain([Self::Chains]).chain(Direction::ALL.map(Self::Search))
+        let [own_keys, search] = [Self::OwnKeys, Self::Search].map(|of| Direction::ALL.map(of));
+        modes.chain([Self::Chains]).chain(own_keys).chain(search)
     }
 
     fn parse(name: &str) -> Result<Self, String> {
@@ -324,6 +329,7 @@ impl JobName {
         let is_its = |name: &Self| match *name {
             Self::Mode(mode, direction) => mode.job(job.cipher, direction) == job,
             Self::Chains => job == Job::of_chains(job.cipher),
+            Self::OwnKeys(direction) => job == Job::of_own_keys(job.cipher, direction),
             Self::Search(direction) => job.birth.is_search() && direction == job.direction,
         };
         let chains = Some(Self::Chains).filter(is_its);
@@ -337,6 +343,7 @@ impl fmt::Display for JobName {
         let (name, direction) = match *self {
             Self::Mode(mode, direction) => (mode.name(), direction),
             Self::Chains => ("chains", Direction::Encrypt),
+            Self::OwnKeys(direction) => ("own-keys", direction),
             Self::Search(direction) => ("search", direction),
         };
         f.write_str(name)?;

@@ -13,6 +13,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "own-keys")]
+use super::own_keys::Keyed;
 use crate::arch::Wiped;
 use crate::mode::chained::chain::ChainKernel;
 use crate::mode::gcm::kernel::GcmKernel;
@@ -28,11 +30,22 @@ pub enum Fused {
     /// CBC and CFB encryption, OFB and CMAC: chains, of which many run side by side. Its pass gathers one
     /// block of each chain, and adds the blocks that the mode adds.
     Chains,
+    /// Records that each have their own key: the schedules of many keys side by side, and blocks under each.
+    /// Its pass binds the cipher to one key after another. Costs are those of
+    /// [`LANES_MAX`](super::own_keys::LANES_MAX) records together.
+    #[cfg(feature = "own-keys")]
+    OwnKeys,
 }
 
 impl Fused {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Gcm, Self::Ocb, Self::Chains];
+    pub const ALL: &[Self] = &[
+        Self::Gcm,
+        Self::Ocb,
+        Self::Chains,
+        #[cfg(feature = "own-keys")]
+        Self::OwnKeys,
+    ];
 
     /// The name of the job and, after the cipher's name, of its kernels.
     pub const fn name(self) -> &'static str {
@@ -40,6 +53,8 @@ impl Fused {
             Self::Gcm => "gcm",
             Self::Ocb => "ocb",
             Self::Chains => "chains",
+            #[cfg(feature = "own-keys")]
+            Self::OwnKeys => "own-keys",
         }
     }
 
@@ -49,6 +64,8 @@ impl Fused {
             Self::Gcm => "ghash",
             Self::Ocb => "ocb-checksum",
             Self::Chains => "chain-blocks",
+            #[cfg(feature = "own-keys")]
+            Self::OwnKeys => "key-after-key",
         }
     }
 
@@ -56,7 +73,7 @@ impl Fused {
     pub const fn frame(self) -> Option<&'static str> {
         match self {
             Self::Ocb => Some("ocb-masks"),
-            Self::Gcm | Self::Chains => None,
+            _ => None,
         }
     }
 
@@ -67,6 +84,8 @@ impl Fused {
             Self::Gcm => 0.2,
             Self::Chains => 0.3,
             Self::Ocb => 0.8,
+            #[cfg(feature = "own-keys")]
+            Self::OwnKeys => 1.0,
         }
     }
 
@@ -75,7 +94,7 @@ impl Fused {
     pub(crate) const fn calls_ns(self) -> f64 {
         match self {
             Self::Gcm => 90.0,
-            Self::Ocb | Self::Chains => 0.0,
+            _ => 0.0,
         }
     }
 
@@ -86,7 +105,12 @@ impl Fused {
 
     /// Whether the cipher also runs in the direction of decryption.
     pub const fn runs_both_ways(self) -> bool {
-        matches!(self, Self::Ocb)
+        match self {
+            Self::Ocb => true,
+            #[cfg(feature = "own-keys")]
+            Self::OwnKeys => true,
+            Self::Gcm | Self::Chains => false,
+        }
     }
 }
 
@@ -98,6 +122,9 @@ pub enum FusedPart {
     Ocb(Wiped<dyn OcbKernel>),
     /// For [`Fused::Chains`].
     Chains(Wiped<dyn ChainKernel>),
+    /// For [`Fused::OwnKeys`]. It is bound to no key, but to a cipher.
+    #[cfg(feature = "own-keys")]
+    OwnKeys(Wiped<dyn Keyed>),
 }
 
 impl fmt::Debug for FusedPart {
@@ -106,6 +133,8 @@ impl fmt::Debug for FusedPart {
             Self::Gcm(_) => Fused::Gcm,
             Self::Ocb(_) => Fused::Ocb,
             Self::Chains(_) => Fused::Chains,
+            #[cfg(feature = "own-keys")]
+            Self::OwnKeys(_) => Fused::OwnKeys,
         };
         write!(f, "FusedPart({}, secret)", name.name())
     }

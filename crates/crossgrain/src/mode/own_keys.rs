@@ -5,6 +5,7 @@
 
 use std::array;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -15,7 +16,7 @@ use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::{Options, Tag};
-use crate::plan::{Birth, Job};
+use crate::plan::{Birth, Job, Plan};
 use crate::run::{self, Threads};
 
 /// Modes for many records that each have their own key, for example those of many users.
@@ -59,32 +60,39 @@ impl OwnKeys {
     }
 
     /// With these options, for keys of one cipher. Variants and plans for one direction, or for counters,
-    /// apply only to that.
+    /// apply only to that. CTR runs on the kernel of encryption if that has a key per lane. Otherwise it runs
+    /// by plans of CTR, which are bound to one key after another.
     ///
     /// # Errors
     /// Errors in the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(cipher: Cipher, options: &Options) -> Result<Self, Error> {
         let _clear = ClearRegisters;
-        let limits = options.limits()?;
-        let [encrypt, decrypt, count] = [
-            (Direction::Encrypt, Birth::Bytes),
-            (Direction::Decrypt, Birth::Bytes),
-            (Direction::Encrypt, Birth::Counter),
-        ]
-        .map(|(direction, birth)| Job { cipher, direction, birth });
-        let own = |job: Job, others: [Job; 2]| {
-            let [first, second] = others;
+        let features = options.limits()?.features;
+        let [encrypt, decrypt] = Direction::ALL.map(|direction| Job::of_own_keys(cipher, direction));
+        let count = Job { cipher, direction: Direction::Encrypt, birth: Birth::Counter };
+        let planned = |job: Job, [first, second]: [Job; 2]| {
             let options = options.for_job(job, first).for_job(job, second);
-            let plans = options.planned(job, &options.limits()?)?;
-            run::OwnKeys::of(job, plans, limits.features, Threads::at_most(options.threads))
+            options.planned(job, &options.limits()?)
+        };
+        let bound = |plans| run::OwnKeys::of(cipher, plans, features, Threads::at_most(options.threads));
+        let encrypting = planned(encrypt, [decrypt, count])?;
+        let counting = if run::OwnKeys::has_kernel(&encrypting) {
+            Arc::clone(&encrypting)
+        } else {
+            planned(count, [encrypt, decrypt])?
         };
         Ok(Self {
             cipher,
-            encrypt: own(encrypt, [decrypt, count])?,
-            decrypt: own(decrypt, [encrypt, count])?,
-            count: own(count, [encrypt, decrypt])?,
+            encrypt: bound(encrypting)?,
+            decrypt: bound(planned(decrypt, [encrypt, count])?)?,
+            count: bound(counting)?,
         })
+    }
+
+    /// The plans in use for ECB and CBC in a direction, widest bundle first.
+    pub fn plans(&self, direction: Direction) -> &[Plan] {
+        self.way(direction).plans()
     }
 
     /// Counter mode over records of any lengths. Decryption is the same as encryption.

@@ -127,10 +127,25 @@ impl Job {
     pub fn of_modes(cipher: Cipher) -> impl Iterator<Item = Self> {
         let directions =
             |fused: Fused| if fused.runs_both_ways() { &Direction::ALL[..] } else { &[Direction::Encrypt] };
-        Fused::ALL.into_iter().flat_map(move |fused| {
+        Fused::ALL.iter().flat_map(move |&fused| {
             let birth = Birth::Mode(fused);
             directions(fused).iter().map(move |&direction| Self { cipher, direction, birth })
         })
+    }
+
+    /// Records that each have their own key.
+    #[cfg(feature = "own-keys")]
+    pub const fn of_own_keys(cipher: Cipher, direction: Direction) -> Self {
+        Self { cipher, direction, birth: Birth::Mode(Fused::OwnKeys) }
+    }
+
+    /// Whether it is for records that each have their own key.
+    #[doc(hidden)]
+    pub const fn is_of_own_keys(self) -> bool {
+        #[cfg(feature = "own-keys")]
+        return matches!(self.birth, Birth::Mode(Fused::OwnKeys));
+        #[cfg(not(feature = "own-keys"))]
+        false
     }
 
     /// Chains of blocks, as in CBC encryption and CMAC.

@@ -8,6 +8,8 @@
 //!   tile.
 //! * A fused kernel runs whole messages of a mode on a buffer of that size. For chains, it is cut into as many
 //!   messages as run side by side. A frame or a pass runs over the buffer without the cipher.
+//! * A kernel with a key per lane sets up the keys of [`LANES_MAX`] records into which the buffer is cut, and
+//!   runs them. The pass that it replaces sets up as many keys, one after another.
 //! * A search is timed per key, and each key counts as a block. A mask's keys are tried under many outer
 //!   keys. The time of a list includes preparing its keys.
 //! * A search step is timed on a batch that the preceding steps have filled.
@@ -20,10 +22,14 @@ use std::hint::black_box;
 use crate::arch::{Buffers, Features, TILE_BYTES, Tile, Wiped};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use crate::kernel::fused::{Fused, FusedPart};
+#[cfg(feature = "own-keys")]
+use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
 use crate::kernel::sum::total;
 use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
+#[cfg(feature = "own-keys")]
+use crate::message::Record;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::chained::chain::{ChainKernel, Data, Link, Rule, Strand, by_blocks};
 use crate::mode::ctr::counter::Counter;
@@ -69,6 +75,12 @@ enum Work {
     Ocb(Wiped<dyn OcbKernel>, Box<OcbMasks>),
     /// Chains, and how many of them.
     Chains(Wiped<dyn ChainKernel>, usize),
+    /// A kernel with a key per lane, and the keys.
+    #[cfg(feature = "own-keys")]
+    OwnKeys(Wiped<dyn Keyed>, Vec<Key>),
+    /// The set-up of keys, one after another.
+    #[cfg(feature = "own-keys")]
+    KeyAfterKey(Vec<Key>, Features),
     /// GHASH.
     Hash(Ghash),
     /// The masks of OCB on tiles.
@@ -106,6 +118,19 @@ fn chain(data: &mut [u8], lanes: usize, advance: &mut dyn FnMut(&mut [&mut Stran
     let strand = |data| Strand { state: [0; BLOCK_BYTES], data: Data::Replaced(Buffers::in_place(data)) };
     let mut strands: Vec<_> = data.chunks_exact_mut(blocks * BLOCK_BYTES).take(lanes).map(strand).collect();
     advance(&mut strands.iter_mut().collect::<Vec<_>>(), blocks);
+}
+
+/// Sets up a key for each of the records that the data is cut into, and encrypts them.
+#[cfg(feature = "own-keys")]
+fn own_keys(kernel: &mut dyn Keyed, keys: &[Key], data: &mut [u8]) {
+    let record_bytes = data.len() / keys.len();
+    let records = keys.iter().zip(data.chunks_exact_mut(record_bytes));
+    let mut records: Vec<_> = records.map(|(key, data)| Record::new(key, [0; BLOCK_BYTES], data)).collect();
+    for group in records.chunks_mut(kernel.lanes()) {
+        let keys: Vec<_> = group.iter().map(|record| record.key).collect();
+        kernel.set(&keys);
+        kernel.run(Born::Bytes, &mut group.iter_mut().collect::<Vec<_>>());
+    }
 }
 
 /// The number of keys in a search's inner table. Their prepared form stays in L2.
@@ -204,12 +229,16 @@ impl Trial {
                     let lanes = kernel.lanes().min(len_bytes / BLOCK_BYTES).max(1);
                     Work::Chains(kernel, lanes)
                 }
+                #[cfg(feature = "own-keys")]
+                FusedPart::OwnKeys(kernel) => Work::OwnKeys(kernel, vec![key; LANES_MAX]),
             },
             Action::Pass(_) if !features.contains(variant.needs) => return None,
             Action::Pass(Fused::Gcm) => Work::Hash(Ghash::new(&[1; BLOCK_BYTES], variant.needs)),
             Action::Frame(_) => Work::Masks(OcbMasks::new()),
             Action::Pass(Fused::Ocb) => Work::Checksum(features),
             Action::Pass(Fused::Chains) => Work::Gather,
+            #[cfg(feature = "own-keys")]
+            Action::Pass(Fused::OwnKeys) => Work::KeyAfterKey(vec![key; LANES_MAX], features),
             Action::Search(direction, usage, bind) => {
                 let part = bind(features, cipher, &Searching::anything(direction))?;
                 Work::Search(Box::new(Searching::new(&*part, cipher, usage, len_bytes / BLOCK_BYTES)))
@@ -231,6 +260,10 @@ impl Trial {
             | Work::Checksum(_) => len_bytes / BLOCK_BYTES,
             Work::Chains(_, lanes) => (len_bytes / BLOCK_BYTES / lanes).max(1) * lanes,
             Work::Gather => (len_bytes / BLOCK_BYTES / GATHERED).max(1) * GATHERED,
+            #[cfg(feature = "own-keys")]
+            Work::OwnKeys(..) | Work::KeyAfterKey(..) => {
+                (len_bytes / BLOCK_BYTES / LANES_MAX).max(1) * LANES_MAX
+            }
             Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
             _ => TILE_BYTES / BLOCK_BYTES,
         };
@@ -282,6 +315,14 @@ impl Trial {
             Work::Chains(kernel, lanes) => chain(data, *lanes, &mut |strands, blocks| {
                 kernel.advance(Rule::Replace(Link::Cbc), strands, blocks);
             }),
+            #[cfg(feature = "own-keys")]
+            Work::OwnKeys(kernel, keys) => own_keys(&mut **kernel, keys, data),
+            #[cfg(feature = "own-keys")]
+            Work::KeyAfterKey(keys, features) => {
+                for key in keys {
+                    black_box(Keys::of(key, *features).round_keys::<()>());
+                }
+            }
             Work::Hash(ghash) => ghash.absorb(&mut [0; BLOCK_BYTES], data),
             Work::Masks(masks) => {
                 for group in data.chunks(TILE_BYTES) {

@@ -125,12 +125,15 @@ impl Bound {
     }
 }
 
-impl From<FusedPart> for Bound {
-    fn from(part: FusedPart) -> Self {
+impl Bound {
+    /// `None` for a kernel that runs records under keys of their own. It holds no key.
+    fn of_fused(part: FusedPart) -> Option<Self> {
         match part {
-            FusedPart::Gcm(kernel) => Self::Gcm(kernel),
-            FusedPart::Ocb(kernel) => Self::Ocb(kernel),
-            FusedPart::Chains(kernel) => Self::Chains(kernel),
+            FusedPart::Gcm(kernel) => Some(Self::Gcm(kernel)),
+            FusedPart::Ocb(kernel) => Some(Self::Ocb(kernel)),
+            FusedPart::Chains(kernel) => Some(Self::Chains(kernel)),
+            #[cfg(feature = "own-keys")]
+            FusedPart::OwnKeys(_) => None,
         }
     }
 }
@@ -167,7 +170,7 @@ fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
     let bound = match variant.action {
         Action::Whole(direction, bind) => whole(bind, direction),
         Action::WholeCounter(bind) => whole(bind, Direction::Encrypt),
-        Action::Fused(_, direction, bind) => bind(features, direction, keys).map(Bound::from),
+        Action::Fused(_, direction, bind) => bind(features, direction, keys).and_then(Bound::of_fused),
         _ => return None,
     };
     Some(bound.ok_or_else(|| variant.unavailable(features)))

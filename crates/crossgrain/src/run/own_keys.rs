@@ -1,8 +1,8 @@
 //! Runs records that each have their own key.
 //!
 //! Records are cut into groups of the number of keys that a kernel holds, and threads take groups from a
-//! queue. The kernel belongs to the first plan that is a whole cipher with a kernel for many keys. Without
-//! one, a program is bound to one key after another.
+//! queue. If one of the plans is a kernel with a key per lane, it runs all records: it runs long ones as fast
+//! as a program that is bound to one key after another. Without a kernel such a program runs them.
 
 use std::array;
 use std::fmt;
@@ -11,22 +11,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::program::Program;
 use super::threads::Threads;
 use crate::arch::{Features, Wiped, wipe, wipe_deep_stack};
-use crate::block::{Block, Error, Key};
+use crate::block::{Block, Cipher, Direction, Error, Key};
 use crate::kernel::Keys;
+use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
-use crate::plan::{Job, Plan};
-use crate::variant::{BindKeyed, keyed};
+use crate::plan::Plan;
+use crate::variant::{Action, BindFused, Variant};
 
 /// The weight of a key set-up against a byte of data, to decide whether threads are worthwhile.
 const KEY_WEIGHT_BYTES: usize = 64;
 
 /// A job that can run under many keys: plans with their instructions but without a key.
 pub struct OwnKeys {
-    job: Job,
+    cipher: Cipher,
     plans: Arc<[Plan]>,
-    kernel: Option<BindKeyed>,
+    kernel: Option<Kernel>,
     /// Keys that the kernel holds at once, and whether neighbouring records should have similar lengths.
     lanes: usize,
     wants_alike: bool,
@@ -35,22 +36,41 @@ pub struct OwnKeys {
 }
 
 impl OwnKeys {
-    /// Binds a job to plans, widest bundle first.
+    /// Binds plans, widest bundle first, to a cipher.
     ///
     /// # Errors
     /// As [`Program::of`].
-    pub fn of(job: Job, plans: Arc<[Plan]>, features: Features, threads: Threads) -> Result<Self, Error> {
+    pub fn of(
+        cipher: Cipher,
+        plans: Arc<[Plan]>,
+        features: Features,
+        threads: Threads,
+    ) -> Result<Self, Error> {
+        let kernel = kernel_of(&plans);
+        let mut own = Self { cipher, plans, kernel, lanes: 1, wants_alike: false, features, threads };
         // A trial binding: errors in plans show with any key.
-        let key = Key::new(job.cipher, &[0; LANES_MAX][..job.cipher.key_bytes()])?;
-        Program::of_message(Arc::clone(&plans), &Keys::of(&key, features), threads)?;
-        let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
-        let kernel = kernels.filter_map(|plan| keyed(plan.stages[0].variant)).next();
-        let mut own = Self { job, plans, kernel, lanes: 1, wants_alike: false, features, threads };
-        (own.lanes, own.wants_alike) = {
-            let keyed = own.begin();
-            (keyed.lanes(), keyed.wants_alike())
-        };
+        let key = own.any_key()?;
+        let keys = Keys::of(&key, features);
+        match own.kernel {
+            Some((variant, direction, bind)) => match bind(features, direction, &keys) {
+                Some(FusedPart::OwnKeys(kernel)) => {
+                    (own.lanes, own.wants_alike) = (kernel.lanes(), kernel.wants_alike());
+                }
+                _ => return Err(variant.unavailable(features)),
+            },
+            None => drop(Program::of_message(Arc::clone(&own.plans), &keys, threads)?),
+        }
         Ok(own)
+    }
+
+    /// Whether one of these plans is a kernel with a key per lane.
+    pub fn has_kernel(plans: &[Plan]) -> bool {
+        kernel_of(plans).is_some()
+    }
+
+    /// A key of the cipher, for kernels that are bound to a cipher and receive their keys later.
+    fn any_key(&self) -> Result<Key, Error> {
+        Key::new(self.cipher, &[0; LANES_MAX][..self.cipher.key_bytes()])
     }
 
     /// Runs `work` on groups of items. The cipher that it receives holds the key of item i in lane i. The
@@ -84,8 +104,13 @@ impl OwnKeys {
 
     /// Prepares a kernel, or its replacement, on one thread.
     fn begin(&self) -> Wiped<dyn Keyed + '_> {
-        let kernel = self.kernel.and_then(|bind| bind(self.features, self.job.direction, self.job.cipher));
-        kernel.unwrap_or_else(|| Box::new(KeyAfterKey { of: self, program: None })).into()
+        let bound = self.kernel.zip(self.any_key().ok()).and_then(|((_, direction, bind), key)| {
+            bind(self.features, direction, &Keys::of(&key, self.features))
+        });
+        match bound {
+            Some(FusedPart::OwnKeys(kernel)) => kernel,
+            _ => Wiped::new(KeyAfterKey { of: self, program: None }).as_dyn(|kernel| kernel),
+        }
     }
 
     /// The plans, widest bundle first.
@@ -98,6 +123,18 @@ impl fmt::Debug for OwnKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnKeys").field("plans", &self.plans).finish_non_exhaustive()
     }
+}
+
+/// A kernel with a key per lane.
+type Kernel = (&'static Variant, Direction, BindFused);
+
+/// The kernel with a key per lane among the plans.
+fn kernel_of(plans: &[Plan]) -> Option<Kernel> {
+    let mut stages = plans.iter().flat_map(|plan| &plan.stages);
+    stages.find_map(|stage| match stage.variant.action {
+        Action::Fused(Fused::OwnKeys, direction, bind) => Some((stage.variant, direction, bind)),
+        _ => None,
+    })
 }
 
 /// Stack bytes that `work` uses for a group, above those of programs.

@@ -10,6 +10,8 @@ use super::elapsed_ns;
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::check;
 use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
+#[cfg(feature = "own-keys")]
+use crate::mode::{OwnKeys, Record};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
@@ -116,6 +118,10 @@ pub fn end_to_end(
     Ok(measure(&mut subjects, care))
 }
 
+/// Records that each have their own key.
+#[cfg(feature = "own-keys")]
+const RECORDS: usize = 32;
+
 /// Bytes in a message, for chains.
 const CHAIN_BYTES: usize = 4096;
 
@@ -133,6 +139,8 @@ enum Mode {
     Sealed(Box<dyn Aead>),
     Opened(Box<dyn Aead>),
     Chains(Cbc),
+    #[cfg(feature = "own-keys")]
+    OwnKeys(Box<OwnKeys>, Direction, Vec<Key>),
     Search(Searching),
 }
 
@@ -153,6 +161,11 @@ impl Mode {
                 if job.direction == Direction::Encrypt { Self::Sealed(ocb) } else { Self::Opened(ocb) }
             }
             Birth::Mode(Fused::Chains) => Self::Chains(Cbc::with_options(&key, Direction::Encrypt, options)?),
+            #[cfg(feature = "own-keys")]
+            Birth::Mode(Fused::OwnKeys) => {
+                let own = Box::new(OwnKeys::with_options(job.cipher, options)?);
+                Self::OwnKeys(own, job.direction, vec![key; RECORDS])
+            }
         })
     }
 }
@@ -182,6 +195,13 @@ impl Subject for Runner<'_> {
                     Mode::Chains(cbc) => {
                         let messages = data.chunks_mut(CHAIN_BYTES).map(|data| Message::new([1; 16], data));
                         drop(cbc.apply_many(&mut messages.collect::<Vec<_>>()));
+                    }
+                    #[cfg(feature = "own-keys")]
+                    Mode::OwnKeys(own, direction, keys) => {
+                        let record_bytes = data.len() / BLOCK_BYTES / keys.len() * BLOCK_BYTES;
+                        let records = keys.iter().zip(data.chunks_exact_mut(record_bytes.max(BLOCK_BYTES)));
+                        let records = records.map(|(key, data)| Record::new(key, [0; BLOCK_BYTES], data));
+                        drop(own.ecb(*direction, &mut records.collect::<Vec<_>>()));
                     }
                     // The data is whole blocks; otherwise no plan would exist for this length.
                     Mode::Ecb(ecb) => drop(ecb.apply(&mut data[..])),

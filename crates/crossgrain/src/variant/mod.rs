@@ -3,12 +3,8 @@
 //! A variant computes a part, a conversion or a source with certain instructions in a certain representation,
 //! and declares its leaks. Its name, `part/representation/isa`, is stable.
 
-#[cfg(feature = "own-keys")]
-pub(crate) mod keyed;
 pub(crate) mod table;
 
-#[cfg(feature = "own-keys")]
-pub use keyed::{BindKeyed, keyed};
 pub use table::{find, table};
 
 use std::fmt;

@@ -147,7 +147,7 @@ fn passes(rows: &mut Vec<Variant>) {
         named(format!("{name}/{}", Repr::Blocks), set, Repr::Blocks, action)
     };
     let pass = |set: Set, fused: Fused| row(fused.pass(), set, Action::Pass(fused));
-    for fused in Fused::ALL {
+    for &fused in Fused::ALL {
         rows.extend(fused.frame().map(|name| row(name, set::<Portable>(), Action::Frame(fused))));
         rows.push(pass(set::<Portable>(), fused));
     }

@@ -21,6 +21,8 @@ use crate::arch::{Features, cpu_model};
 use crate::block::Cipher;
 use crate::cipher::Entry;
 use crate::plan::Costs;
+#[cfg(feature = "own-keys")]
+use crate::plan::Fused;
 use crate::variant::{Action, Variant, table};
 
 /// The facts, apart from the variant, that costs depend on.
@@ -40,11 +42,16 @@ pub struct Signature {
 impl Signature {
     /// The signature of this machine and version.
     pub fn here() -> Self {
-        // Searches and derived kernels are excluded. Cargo features decide whether they are in the table, and
-        // other plans do not depend on them.
+        // Searches, derived kernels and kernels for records with their own keys are excluded. Cargo features
+        // decide whether they are in the table, and other plans do not depend on them.
         let is_derived = |row: &&Variant| row.family.is_some_and(|family| !Entry::of(family).by_hand);
-        let planned =
-            table().iter().filter(|row| !matches!(row.action, Action::Search(..)) && !is_derived(row));
+        let is_optional = |row: &&Variant| match row.action {
+            Action::Search(..) => true,
+            #[cfg(feature = "own-keys")]
+            Action::Fused(fused, ..) | Action::Pass(fused) => fused == Fused::OwnKeys,
+            _ => is_derived(row),
+        };
+        let planned = table().iter().filter(|row| !is_optional(row));
         let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

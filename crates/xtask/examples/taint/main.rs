@@ -26,7 +26,7 @@ mod check {
 
     use crossgrain::internal::check::{forced, jobs};
     use crossgrain::internal::variant::{Leaks, Variant, table};
-    use crossgrain::mode::{Aead as _, Cbc, Chain, Ctr, Ecb, Gcm, Ocb, Options};
+    use crossgrain::mode::{Aead as _, Cbc, Chain, Ctr, Ecb, Gcm, Ocb, Options, OwnKeys, Record};
     use crossgrain::plan::{Birth, Fused, Job};
     use crossgrain::{Buffers, Cipher, Direction, Error, Features, Key};
 
@@ -122,6 +122,11 @@ mod check {
                 let cbc = Cbc::with_options(&key, Direction::Encrypt, options)?;
                 cbc.apply(&mut Chain::from([1; 16]), buffers)?;
                 cbc.plans()[0].leaks()
+            }
+            Birth::Mode(Fused::OwnKeys) => {
+                let own = OwnKeys::with_options(job.cipher, options)?;
+                own.ecb(job.direction, &mut [Record::new(&key, [0; 16], buffers)])?;
+                own.plans(job.direction)[0].leaks()
             }
             Birth::Bytes => {
                 let ecb = Ecb::with_options(&key, job.direction, options)?;

@@ -13,8 +13,6 @@ use crate::cipher::ways::Way;
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
-#[cfg(feature = "own-keys")]
-use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{Set, bitsliced, by, by_table, fused, needed, of, of_family, part, set, whole};
 use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
@@ -103,6 +101,14 @@ fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, encrypt, ocb));
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, decrypt, ocb));
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Chains, encrypt, chains));
+    #[cfg(feature = "own-keys")]
+    for direction in Direction::ALL {
+        rows.push(fused::<W::Isa>(Family::Aes, Fused::OwnKeys, direction, |features, direction, keys| {
+            let isa = W::Isa::detect(features)?;
+            let kernel = OwnKeys::<W>::new(isa, direction, keys.key_of(Family::Aes)?.cipher().key_bytes());
+            Some(FusedPart::OwnKeys(Wiped::new(kernel).as_dyn(|kernel| kernel)))
+        }));
+    }
 }
 
 /// Adds bit-sliced rows: parts, fused rounds and the whole cipher.
@@ -158,14 +164,4 @@ pub(crate) fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
         Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.round_keys()?)?))
     });
     rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
-}
-
-/// The kernel of these instructions that receives its keys later, one per lane.
-#[cfg(feature = "own-keys")]
-pub(crate) fn keyed<W: AesLanes + Lane32>() -> Row {
-    let bind: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
-    (Family::Aes, W::Isa::NAME, bind)
 }

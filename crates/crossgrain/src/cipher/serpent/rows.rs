@@ -11,8 +11,6 @@ use crate::block::{Direction, Family};
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
-#[cfg(feature = "own-keys")]
-use crate::variant::keyed::{BindKeyed, Row};
 use crate::variant::table::{bitsliced, fused, needed, of, part, whole};
 use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
@@ -74,14 +72,18 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
         Some(FusedPart::Chains(Wiped::new(kernel).as_dyn(|kernel| kernel)))
     };
     rows.push(fused::<W::Isa>(Family::Serpent, Fused::Chains, Direction::Encrypt, chains));
-}
-
-/// The kernel of these instructions that receives its keys later, one per lane.
-#[cfg(feature = "own-keys")]
-pub(crate) fn keyed<W: Lane32>() -> Row {
-    let bind: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
-    (Family::Serpent, W::Isa::NAME, bind)
+    #[cfg(feature = "own-keys")]
+    for direction in Direction::ALL {
+        rows.push(fused::<W::Isa>(
+            Family::Serpent,
+            Fused::OwnKeys,
+            direction,
+            |features, direction, keys| {
+                let isa = W::Isa::detect(features)?;
+                let kernel =
+                    OwnKeys::<W>::new(isa, direction, keys.key_of(Family::Serpent)?.cipher().key_bytes());
+                Some(FusedPart::OwnKeys(Wiped::new(kernel).as_dyn(|kernel| kernel)))
+            },
+        ));
+    }
 }

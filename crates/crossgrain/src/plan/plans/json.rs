@@ -96,7 +96,7 @@ impl JobText {
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
         let birth = match known_bits {
             None => {
-                let modes = Fused::ALL.map(Birth::Mode).into_iter();
+                let modes = Fused::ALL.iter().copied().map(Birth::Mode);
                 let births = [Birth::Bytes, Birth::Counter].into_iter().chain(modes);
                 births.into_iter().find(|known| known.name() == source)
             }
