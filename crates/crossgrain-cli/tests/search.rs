@@ -49,9 +49,9 @@ fn a_key_mask_finds_the_lost_digits() {
 
 /// An empty list is a valid list. Its shards are empty, and it does not count as a stream.
 #[test]
-fn shares_of_an_empty_list_are_exhausted() {
+fn an_empty_list_has_no_share_to_try() {
     let place = Place::with(b"");
-    exhausted(search(&place, &["--words", "in", "--shard", "1/2"]));
+    assert_eq!(search(&place, &["--words", "in", "--shard", "1/2"]).code, Some(4));
     assert_eq!(found(search(&place, &["--words", "in", "--keyspace"])), "0\n");
 }
 
@@ -95,6 +95,92 @@ fn text_is_padded_as_hashcat_does_and_rules_change_it() {
     assert!(found(place.run(&mask)).contains("'Hashcat1', candidate 71"));
 }
 
+/// A search that tries nothing must not say that no candidate is the key.
+#[test]
+fn nothing_tried_has_its_own_exit_code() {
+    let place = Place::new();
+    place.write("empty", b"");
+    place.write("marked", b"\xef\xbb\xbf");
+    place.write("long", b"seventeen letters\n");
+    place.write("three", b"a\nb\nc\n");
+    let ranges = [
+        &["--range", "0..ff", "--skip", "1000"][..],
+        &["--range", "0..ff", "--limit", "0"],
+        &["--range", "0..1", "--shard", "5/9"],
+        &["--words", "empty"],
+        &["--words", "marked"],
+        &["--words", "long"],
+        &["--words", "three", "--skip", "100"],
+        &["--words", "three", "--rule", "_9"],
+    ];
+    for candidates in ranges {
+        let done = search(&place, candidates);
+        assert_eq!(done.code, Some(4), "{candidates:?}: {}", done.err);
+        assert!(done.err.contains("0 candidates were tried"), "{candidates:?}: {}", done.err);
+        assert!(!done.err.contains("every candidate"), "{candidates:?}: {}", done.err);
+    }
+    let kept = search(&place, &["--words", "empty", "--session", "s"]);
+    assert_eq!(kept.code, Some(4));
+    assert_eq!(place.run(&["search", "--session", "s", "--restore"]).code, Some(4));
+}
+
+/// A passphrase found by its file is printed as its owner typed it, and lists are read as they are published.
+#[test]
+fn passphrases_are_printed_as_text() {
+    let place = Place::new();
+    let text = "p\u{e4}ss'word";
+    place.write("pass", format!("\u{feff}{text}\r\n").as_bytes());
+    place.write("message", b"meet at noon");
+    let cost = ["--kdf-memory", "1", "--kdf-passes", "1"];
+    let encrypt = ["encrypt", "--passphrase-file", "pass", "message", "-o", "sealed"];
+    assert_eq!(place.run(&[&encrypt[..], &cost].concat()).code, Some(0));
+    let words = "\u{feff}one\r\n$HEX[70c3a4737327776f7264]\r\n";
+    place.write("words", words.as_bytes());
+    place.write("words.gz", &gzip(words.as_bytes()));
+    for list in ["words", "words.gz"] {
+        let search = ["search", "--file", "sealed", "--words", list];
+        assert_eq!(found(place.run(&search)), "passphrase 'p\u{e4}ss\\'word', candidate 1\n");
+        let json = place.run(&[&search[..], &["--json", "-o", "found"]].concat()).out;
+        let json = String::from_utf8(json).unwrap();
+        let line = format!(r#"{{"key":"70c3a4737327776f7264","number":"1","text":"{text}"}}"#);
+        assert_eq!(json.lines().next().unwrap(), line);
+        assert_eq!(String::from_utf8(place.read("found")).unwrap().lines().next().unwrap(), line);
+    }
+    place.write("utf-16", b"\xff\xfea\0\n\0");
+    let refused = place.run(&["search", "--file", "sealed", "--words", "utf-16"]);
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.err.contains("iconv -f UTF-16"), "{}", refused.err);
+    for (arguments, told) in [
+        (&["--mask", "masks.hcmask"][..], "a file of masks"),
+        (&["--mask", "?1?1", "-1", "a\u{e4}"], "takes several bytes"),
+        (&["--words", "words", "--rule", "g"], "function that is not known"),
+    ] {
+        let refused = place.run(&[&["search", "--file", "sealed"], arguments].concat());
+        assert_eq!(refused.code, Some(3), "{arguments:?}");
+        assert!(refused.err.contains(told), "{arguments:?}: {}", refused.err);
+    }
+    place.write("rules", b"g\n:\ng1\n");
+    let skipped = place.run(&["search", "--file", "sealed", "--words", "words", "--rules", "rules"]);
+    assert_eq!(skipped.code, Some(0));
+    assert!(skipped.err.contains("2 rules have unknown functions and are skipped, the first in line 1: 'g'"));
+    let strict = ["search", "--file", "sealed", "--words", "words", "--rules", "rules", "--strict-rules"];
+    assert_eq!(place.run(&strict).code, Some(3));
+}
+
+/// A gzip file of one stored block.
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for byte in data {
+        crc ^= u32::from(*byte);
+        (0..8).for_each(|_| crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()));
+    }
+    let len = data.len() as u16;
+    let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    let lengths = [len.to_le_bytes(), (!len).to_le_bytes()].concat();
+    let trailer = [(!crc).to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+    [&header[..], &lengths, data, &trailer].concat()
+}
+
 #[test]
 fn words_that_are_no_keys_are_told_in_a_line_each() {
     let place = Place::new();
@@ -123,7 +209,7 @@ fn the_keyspace_is_exact_and_parts_cut_it() {
         (&["--skip", "3599", "--limit", "1"], 0),
         (&["--limit", "3599"], 1),
         (&["--skip", "3600"], 1),
-        (&["--skip", "99999999999999999999999999999999999999999"], 1),
+        (&["--skip", "99999999999999999999999999999999999999999"], 4),
     ] {
         assert_eq!(search(&place, &[&mask[..], args].concat()).code, Some(code), "{args:?}");
     }

@@ -40,6 +40,13 @@ pub enum Error {
         /// The rule.
         rule: String,
     },
+    /// A file of rules in UTF-16.
+    Utf16Rules(io::Error),
+    /// A set has a character of several bytes.
+    WideCharacter {
+        /// The character.
+        character: char,
+    },
     /// A file of rules contains no rule.
     NoRules,
     /// A key derivation that cannot be carried out.
@@ -105,8 +112,14 @@ impl fmt::Display for Error {
             }
             Self::BadRule { rule } => write!(
                 f,
-                "rule '{}' has a step that is not known: use : l u c C t $X ^X and sXY",
+                "rule '{}' has a function that is not known, or lacks an argument: write it as for hashcat",
                 quoted(rule)
+            ),
+            Self::Utf16Rules(error) => write!(f, "the file of rules cannot be read: {error}"),
+            Self::WideCharacter { character } => write!(
+                f,
+                "a set has '{}', which takes several bytes, and a place of a mask is one byte: write it in the mask itself, or list the words with --words",
+                quoted(&character.to_string())
             ),
             Self::NoRules => f.write_str("there is no rule: give one a line, and : for words as they are"),
             Self::BadKdf { reason } => write!(f, "no key can be derived: {reason}"),

@@ -19,6 +19,8 @@ mod pages {
 
 mod batch;
 mod block;
+#[cfg(feature = "compressed")]
+mod compressed;
 mod counted;
 mod derivation;
 mod deriving;
@@ -40,6 +42,8 @@ mod test;
 mod words;
 
 pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
+#[cfg(feature = "compressed")]
+pub use compressed::Decompressed;
 pub use counted::Counted;
 pub use derivation::{Derivation, Derive};
 pub use deriving::Deriving;
@@ -52,7 +56,7 @@ pub use listed::WordSearch;
 pub use mask::{OWN_SETS, Sets, key_mask};
 pub use num_bigint::BigUint;
 pub use part::{Part, Shard};
-pub use rule::Rule;
+pub use rule::{Rule, Unknown};
 pub use shard::SpaceSearch;
 pub use space::Space;
 pub use test::{File, Look, Plausible, Tagged, XtsSector};

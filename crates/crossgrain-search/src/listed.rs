@@ -251,9 +251,10 @@ impl Made<'_> {
             }
             let made = if rule.is_nothing() {
                 batch.push(number, word)?
-            } else {
-                rule.apply(word, candidate);
+            } else if rule.apply(word, candidate) {
                 batch.push(number, candidate)?
+            } else {
+                continue;
             };
             if let Err(refusal) = made {
                 batch.refuse(refusal, line);

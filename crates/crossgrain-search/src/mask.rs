@@ -37,6 +37,18 @@ impl Sets {
         Ok(())
     }
 
+    /// [`Sets::define`] for text.
+    ///
+    /// # Errors
+    /// As there, and [`Error::WideCharacter`] for a character that takes several bytes: a place of a mask is one
+    /// byte, so the set would hold the bytes of the character, and no candidate the character itself.
+    pub fn define_text(&mut self, number: usize, text: &str) -> Result<(), Error> {
+        match text.chars().find(|character| !character.is_ascii()) {
+            Some(character) => Err(Error::WideCharacter { character }),
+            None => self.define(number, text.as_bytes()),
+        }
+    }
+
     /// The values for each place of a mask.
     fn places(&self, mask: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut places = Vec::new();

@@ -2,7 +2,11 @@
 //!
 //! Words are numbered from 0. A line that gives no candidate keeps its number and is counted as refused, so
 //! no word is skipped silently. A line ends in LF, in CR LF or at the end of the list. Every other byte, also
-//! NUL, is part of the word.
+//! NUL, is part of the word. A word of the form `$HEX[6162]` has its bytes in hex, as hashcat and John write
+//! words that are no text.
+//!
+//! The mark that some editors write in front of UTF-8 is not part of the first word. A list in UTF-16 is
+//! refused, because no word in it would be the word that its reader sees.
 //!
 //! Layout: a chunk holds the bytes of some lines as they were read. The thread that works on a chunk splits
 //! it into words, so splitting runs in parallel.
@@ -43,6 +47,7 @@ pub struct Words<R> {
     /// Bytes that were read and belong to no chunk yet.
     rest: Zeroizing<Vec<u8>>,
     next: u64,
+    is_begun: bool,
     is_at_end: bool,
     is_cut: bool,
 }
@@ -86,6 +91,7 @@ impl<R: Read> Words<R> {
             chunk_bytes,
             rest: Zeroizing::default(),
             next: 0,
+            is_begun: false,
             is_at_end: false,
             is_cut: false,
         }
@@ -111,22 +117,27 @@ impl<R: Read> Words<R> {
     /// # Errors
     /// If the list cannot be read.
     pub fn chunk(&mut self) -> io::Result<Option<Chunk>> {
+        let are_lines = self.form == Form::Lines || self.form == Form::Hex;
+        let mut without_end = self.rest.len();
+        if are_lines && !self.is_begun {
+            self.skip_mark()?;
+            without_end = 0;
+        }
         let end = loop {
             if self.is_at_end {
                 break self.rest.len();
             }
-            let from = self.rest.len();
-            self.read()?;
-            if let Some(end) = self.end(from) {
+            self.read(self.chunk_bytes)?;
+            if let Some(end) = self.end(without_end) {
                 break end;
             }
-            let are_lines = self.form == Form::Lines || self.form == Form::Hex;
             if are_lines
                 && self.shorten()?
                 && let Some(end) = self.end(TOO_LONG_BYTES)
             {
                 break end;
             }
+            without_end = self.rest.len();
         };
         // Reserves enough for the next read, so that the vector does not reallocate and leave part of a word
         // in freed memory.
@@ -140,12 +151,25 @@ impl<R: Read> Words<R> {
         Ok(Some(chunk).filter(|chunk| chunk.count > 0))
     }
 
-    /// Reads `chunk_bytes`; fewer only at the end of the list.
-    fn read(&mut self) -> io::Result<()> {
+    /// Reads the first bytes of the list, and skips the mark of UTF-8.
+    fn skip_mark(&mut self) -> io::Result<()> {
+        const MARK_BYTES_MAX: usize = 3;
+        // Enough for the next read, too: no part of a word is left in freed memory.
+        self.rest.reserve_exact(MARK_BYTES_MAX + self.chunk_bytes);
+        self.read(MARK_BYTES_MAX)?;
+        let mark_bytes = mark_bytes(&self.rest)?;
+        self.rest.drain(..mark_bytes);
+        self.is_cut &= !self.rest.is_empty();
+        self.is_begun = true;
+        Ok(())
+    }
+
+    /// Reads this many bytes; fewer only at the end of the list.
+    fn read(&mut self, len_bytes: usize) -> io::Result<()> {
         let from = self.rest.len();
         let mut full = from;
-        self.rest.reserve_exact(self.chunk_bytes);
-        self.rest.resize(from + self.chunk_bytes, 0);
+        self.rest.reserve_exact(len_bytes);
+        self.rest.resize(from + len_bytes, 0);
         while full < self.rest.len() {
             match self.input.read(&mut self.rest[full..]) {
                 Ok(0) => {
@@ -180,7 +204,7 @@ impl<R: Read> Words<R> {
     fn shorten(&mut self) -> io::Result<bool> {
         while self.rest.len() > TOO_LONG_BYTES && !self.is_at_end {
             self.rest.truncate(TOO_LONG_BYTES);
-            self.read()?;
+            self.read(self.chunk_bytes)?;
             if let Some(end) = memchr(b'\n', &self.rest[TOO_LONG_BYTES..]) {
                 self.rest.drain(TOO_LONG_BYTES..TOO_LONG_BYTES + end);
                 return Ok(true);
@@ -208,6 +232,31 @@ impl<R: Read> Words<R> {
             Form::Records { len_bytes } => bytes.len().div_ceil(len_bytes) as u64,
         }
     }
+}
+
+/// The bytes of the mark in front of a text: 3 for UTF-8, 0 without a mark.
+///
+/// # Errors
+/// For the mark of UTF-16.
+pub(super) fn mark_bytes(text: &[u8]) -> io::Result<usize> {
+    match text {
+        [0xef, 0xbb, 0xbf, ..] => Ok(3),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            let told = "it is in UTF-16: convert it to UTF-8, by iconv -f UTF-16 -t UTF-8 for example";
+            Err(io::Error::new(io::ErrorKind::InvalidData, told))
+        }
+        _ => Ok(0),
+    }
+}
+
+/// The bytes of a word that may have the form `$HEX[6162]`. Other words, also those with a digit too few, are
+/// bytes themselves.
+fn from_hex<'a>(word: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    let digits = word.strip_prefix(b"$HEX[").and_then(|rest| rest.strip_suffix(b"]"));
+    let Some(digits) = digits.filter(|digits| digits.len().is_multiple_of(2)) else { return word };
+    scratch.clear();
+    scratch.resize(digits.len() / 2, 0);
+    if decode(digits, scratch) { scratch } else { word }
 }
 
 impl Drop for Chunk {
@@ -245,7 +294,7 @@ impl Chunk {
     pub(super) fn read<'a>(&self, word: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Refusal> {
         match self.form {
             _ if word.len() > WORD_BYTES_MAX => Err(Refusal::TooLong),
-            Form::Lines => Ok(word),
+            Form::Lines => Ok(from_hex(word, scratch)),
             Form::Records { len_bytes } if word.len() < len_bytes => Err(Refusal::TooShort),
             Form::Records { .. } => Ok(word),
             Form::Hex => {

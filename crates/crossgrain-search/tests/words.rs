@@ -162,10 +162,10 @@ fn rules_do_what_hashcats_do() {
         ("c $1", "Pass word1"),
     ] {
         let mut made = vec![7; 3];
-        Rule::parse(rule.as_bytes()).unwrap().apply(b"pAsS word", &mut made);
+        assert!(Rule::parse(rule.as_bytes()).unwrap().apply(b"pAsS word", &mut made));
         assert_eq!(String::from_utf8(made).unwrap(), want, "{rule}");
     }
-    for bad in ["x", "$", "sa", "s", "l k", "^"] {
+    for bad in ["x", "x1", "xa1", "$", "sa", "s", "l g", "^", "v1x"] {
         assert!(matches!(Rule::parse(bad.as_bytes()), Err(Error::BadRule { .. })), "{bad}");
     }
     let rules = Rule::parse_all(b"# comment\n:\r\n\nu $1\n").unwrap();

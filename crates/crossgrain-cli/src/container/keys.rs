@@ -142,7 +142,10 @@ fn first_line(input: &mut impl Read, name: &str) -> Result<Zeroizing<String>, Er
     if len_bytes == buffer.len() {
         return Err(Error::usage(format!("the first line of {name} is no passphrase: it is too long")));
     }
-    let line = buffer[..len_bytes].strip_suffix(b"\r").unwrap_or(&buffer[..len_bytes]);
+    let line = &buffer[..len_bytes];
+    // Some editors write a mark in front of UTF-8. It is not part of the passphrase.
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = std::str::from_utf8(line).map_err(|_| {
         Error::usage(format!("the first line of {name} is no text: give a passphrase in UTF-8"))
     })?;

@@ -17,9 +17,9 @@ use crate::typed::{ciphers, memory_in_kib, modes};
 /// another one are listed too, because clap does not enforce the requirement if the required argument is in
 /// conflict.
 #[rustfmt::skip] // a list
-const SAID_BY_SESSIONS: [&str; 33] = [
+const SAID_BY_SESSIONS: [&str; 34] = [
     "cipher", "plain", "crypt", "hashcat", "file", "looks", "mode", "iv", "aad", "tag", "sector",
-    "candidates", "hex", "set1", "set2", "set3", "set4", "form", "rule", "rules", "kdf", "salt",
+    "candidates", "hex", "set1", "set2", "set3", "set4", "form", "rule", "rules", "strict_rules", "kdf", "salt",
     "iterations", "log_n", "block_size", "lanes", "memory", "skip", "limit", "shard", "keyspace", "output",
     "all",
 ];
@@ -109,7 +109,7 @@ pub(crate) struct Args {
     #[arg(short = '4', long, value_name = "SET", requires = "mask")]
     pub(super) set4: Option<String>,
 
-    /// Candidates: the words of a file, `-` for standard input
+    /// Candidates: the words of a file, `-` for standard input. Lists may be compressed by gzip, xz or zstd
     #[arg(long, value_name = "FILE")]
     pub(super) words: Option<PathBuf>,
 
@@ -117,13 +117,17 @@ pub(crate) struct Args {
     #[arg(long, default_value = "lines", requires = "words")]
     pub(super) form: FormName,
 
-    /// A rule for words, in hashcat's notation: : l u c C t $X ^X sXY; may be repeated
+    /// A rule for words, in hashcat's notation; may be repeated
     #[arg(long, value_name = "RULE", requires = "words", conflicts_with = "rules")]
     pub(super) rule: Vec<String>,
 
-    /// A file of rules, one per line
+    /// A file of rules, one per line; if it is repeated, each rule of one file is followed by each of the next
     #[arg(long, value_name = "FILE", requires = "words")]
-    pub(super) rules: Option<PathBuf>,
+    pub(super) rules: Vec<PathBuf>,
+
+    /// Refuse rules that have unknown functions, instead of skipping them with a warning
+    #[arg(long, requires = "rules")]
+    pub(super) strict_rules: bool,
 
     /// Candidates: all keys from A to B, both in hex and both included
     #[arg(long, value_name = "A..B")]

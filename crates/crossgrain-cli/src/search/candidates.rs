@@ -1,17 +1,20 @@
 //! The candidates of a search: a key space or a word list, and the part of it to try.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use crossgrain_search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Words, key_mask};
+use crossgrain::internal::text::{grouped, quoted};
+use crossgrain_search::{
+    BigUint, Decompressed, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Unknown, Words, key_mask,
+};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::args::{Args, FormName};
 use super::session::ListFacts;
-use crate::error::Error;
-use crate::input::{Input, read_small};
+use crate::error::{self, Error};
+use crate::input::{Input, read_small, shown};
 
 /// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
@@ -29,7 +32,7 @@ pub(super) enum Candidates {
 
 /// A word list with its rules.
 pub(super) struct List {
-    pub(super) words: Words<Input>,
+    pub(super) words: Words<Box<dyn Read + Send>>,
     pub(super) rules: Vec<Rule>,
     /// The numbers of the candidates; ends at `u128::MAX` if the words were not counted.
     pub(super) range: Range<u128>,
@@ -85,11 +88,16 @@ impl Args {
     }
 
     fn masked(&self, mask: &str) -> Result<Space, Error> {
+        if mask.ends_with(".hcmask") {
+            let why =
+                "is the name of a file of masks: give --mask one of its lines, and run a search for each";
+            return Err(Error::usage(format!("'{}' {why}", quoted(mask))));
+        }
         let mut sets = Sets::default();
         let typed: [_; OWN_SETS] = [&self.set1, &self.set2, &self.set3, &self.set4];
         for (number, set) in (1..).zip(typed) {
             if let Some(set) = set {
-                sets.define(number, set.as_bytes())?;
+                sets.define_text(number, set)?;
             }
         }
         Ok(if self.hex { sets.hex(mask.as_bytes())? } else { sets.bytes(mask.as_bytes())? })
@@ -104,8 +112,8 @@ impl Args {
             (FormName::Raw, Some(len_bytes)) => Form::Records { len_bytes },
             (FormName::Raw, None) => return Err(Error::usage("passphrases are lines: leave out --form")),
         };
-        let text = self.rules.as_ref().map(|path| read_small(path)).transpose()?;
-        let rules = self.parse_rules(text.as_deref())?;
+        let texts = self.rules.iter().map(|path| read_small(path)).collect::<Result<Vec<_>, _>>()?;
+        let rules = self.parse_rules(&texts)?;
         let per_word = rules.len() as u128;
         let range = if self.shard.is_none() && !self.keyspace {
             let skip = u128::try_from(&part.skip).unwrap_or(u128::MAX);
@@ -126,39 +134,66 @@ impl Args {
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
         };
-        let facts =
-            if self.session.is_some() { self.facts(&input, text.as_deref())? } else { ListFacts::default() };
-        Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, facts })
+        let facts = if self.session.is_some() { self.facts(&input, &texts)? } else { ListFacts::default() };
+        Ok(List { words: words(input, form, search.chunk_bytes()), rules, range, facts })
     }
 
-    /// The facts that a session records about this list, and about its file of rules.
-    fn facts(&self, input: &Input, rules: Option<&[u8]>) -> Result<ListFacts, Error> {
+    /// The facts that a session records about this list, and about its files of rules.
+    fn facts(&self, input: &Input, rules: &[Vec<u8>]) -> Result<ListFacts, Error> {
         let ends = match (&self.words, input.len_bytes()) {
             (Some(path), Some(len_bytes)) if path != Path::new("-") => {
                 Some(digest_of_ends(Input::open_regular(path)?, len_bytes)?)
             }
             _ => None,
         };
-        let rules = rules.map(|text| short(Sha256::new_with_prefix(text)));
+        let rules = (!rules.is_empty()).then(|| short(Sha256::new_with_prefix(rules.concat())));
         Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
     }
 
-    /// The rules in the text of a file, or those given as arguments.
-    fn parse_rules(&self, text: Option<&[u8]>) -> Result<Vec<Rule>, Error> {
-        if let Some(text) = text {
-            return Ok(Rule::parse_all(text)?);
+    /// The rules in the texts of files, combined, or those given as arguments.
+    fn parse_rules(&self, texts: &[Vec<u8>]) -> Result<Vec<Rule>, Error> {
+        if !self.rule.is_empty() {
+            return Ok(self
+                .rule
+                .iter()
+                .map(|rule| Rule::parse(rule.as_bytes()))
+                .collect::<Result<_, _>>()?);
         }
-        if self.rule.is_empty() {
-            return Ok(vec![Rule::nothing()]);
+        let mut rules = vec![Rule::nothing()];
+        for (text, path) in texts.iter().zip(&self.rules) {
+            let of_file = if self.strict_rules {
+                Rule::parse_all(text)?
+            } else {
+                let (known, unknown) = Rule::parse_known(text)?;
+                if let Some(Unknown { lines, first, rule }) = unknown {
+                    error::tell(&format!(
+                        "{}: {} rules have unknown functions and are skipped, the first in line {first}: '{}'",
+                        shown(path),
+                        grouped(lines),
+                        quoted(&rule)
+                    ));
+                }
+                known
+            };
+            rules = Rule::combined(&rules, &of_file);
         }
-        Ok(self.rule.iter().map(|rule| Rule::parse(rule.as_bytes())).collect::<Result<_, _>>()?)
+        Ok(rules)
     }
 }
 
 /// The number of words in a list.
 fn count(input: Input, form: Form) -> Result<u64, Error> {
     let name = input.name().clone();
-    Words::new(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
+    words(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
+}
+
+/// The words of a list, which may be compressed unless they are keys as bytes.
+fn words(input: Input, form: Form, chunk_bytes: usize) -> Words<Box<dyn Read + Send>> {
+    let list: Box<dyn Read + Send> = match form {
+        Form::Lines | Form::Hex => Box::new(Decompressed::new(input)),
+        Form::Records { .. } => Box::new(input),
+    };
+    Words::new(list, form, chunk_bytes)
 }
 
 /// The first key of a range, and the key after the last.

@@ -33,13 +33,16 @@ pub(crate) enum Outcome {
     Exhausted = 1,
     /// The user stopped it.
     Aborted = 2,
+    /// There was no candidate, or each was refused.
+    NothingTried = 4,
 }
 
 /// The exit code of a search that failed.
 const FAILED: u8 = 3;
 
 /// The exit codes, as this command's `--help` shows them.
-const EXIT_CODES: &str = "Exit codes: 0 found, 1 exhausted without a find, 2 aborted, 3 error";
+const EXIT_CODES: &str =
+    "Exit codes: 0 found, 1 exhausted without a find, 2 aborted, 3 error, 4 no candidate was tried";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> ExitCode {

@@ -17,6 +17,10 @@ use crate::output::{continued, continued_file, standard_output, with_suffix};
 pub(super) struct Results {
     file: Option<(File, PathBuf)>,
     json: bool,
+    /// Whether candidates are text.
+    is_text: bool,
+    /// Whether they are passphrases of a file.
+    are_passphrases: bool,
     kept: Mutex<Kept>,
 }
 
@@ -53,7 +57,9 @@ impl Results {
             }
             None => None,
         };
-        Ok(Self { file, json: args.json, kept: Mutex::new(kept) })
+        let (json, is_text) = (args.json, args.is_text());
+        let are_passphrases = is_text && args.file.is_some();
+        Ok(Self { file, json, is_text, are_passphrases, kept: Mutex::new(kept) })
     }
 
     /// Stores and prints a key. Returns whether that succeeded.
@@ -66,7 +72,7 @@ impl Results {
     }
 
     fn try_add(&self, lines: &mut Vec<Zeroizing<String>>, hit: &Hit) -> Result<(), Error> {
-        let line = line(hit);
+        let line = line(hit, self.is_text);
         let is_new = !lines.contains(&line);
         let kept = self.file.as_ref().filter(|_| is_new).map_or(Ok(()), |(file, path)| {
             let whole = joined(&[&line, "\n"]);
@@ -74,7 +80,7 @@ impl Results {
             written.map_err(|error| Error::write(format_args!("'{}'", shown(path)), &error))
         });
         // A key that cannot be stored is still printed.
-        let told = tell(&line, self.json);
+        let told = tell(&line, self.json, self.are_passphrases);
         kept?;
         lines.push(line);
         // A key on disk is safe, so a failure to print it does not matter.
@@ -86,7 +92,7 @@ impl Results {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_whole = |line: &&Zeroizing<String>| line.ends_with('}') && field(line, "key").is_some();
         let whole = kept.lines.iter().filter(is_whole);
-        whole.into_iter().try_for_each(|line| tell(line, self.json))
+        whole.into_iter().try_for_each(|line| tell(line, self.json, self.are_passphrases))
     }
 
     /// The first error that occurred while storing keys.
@@ -101,23 +107,24 @@ fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }
 
-/// A key as a line of JSON.
-fn line(hit: &Hit) -> Zeroizing<String> {
+/// A key as a line of JSON. It has the candidate unless that is the key itself, and the candidate's text if
+/// candidates are text. A passphrase that is no text is a candidate, too.
+fn line(hit: &Hit, is_text: bool) -> Zeroizing<String> {
     let hex = |bytes: &[u8]| Zeroizing::new(base16ct::lower::encode_string(bytes));
     let (key, candidate, number) = (hex(&hit.key), hex(&hit.candidate), hit.number.to_string());
     // Escaping takes at most 6 bytes per byte of the text.
     let mut text = Zeroizing::new(Vec::with_capacity(6 * hit.candidate.len() + 2));
-    let is_text = std::str::from_utf8(&hit.candidate)
-        .is_ok_and(|candidate| serde_json::to_writer(&mut *text, candidate).is_ok());
+    let is_shown = (is_text || hit.candidate != hit.key)
+        && std::str::from_utf8(&hit.candidate)
+            .is_ok_and(|candidate| serde_json::to_writer(&mut *text, candidate).is_ok());
     let text = std::str::from_utf8(&text).unwrap_or_default();
-    if hit.candidate == hit.key {
-        joined(&[r#"{"key":""#, &key, r#"","number":""#, &number, r#""}"#])
-    } else if is_text {
-        let begin = [r#"{"candidate":""#, &candidate, r#"","key":""#, &key, r#"","number":""#, &number];
-        joined(&[&begin[..], &[r#"","text":"#, text, "}"]].concat())
-    } else {
-        joined(&[r#"{"candidate":""#, &candidate, r#"","key":""#, &key, r#"","number":""#, &number, r#""}"#])
-    }
+    let is_separate = hit.candidate != hit.key || is_text && !is_shown;
+    let candidate = if is_separate { [r#""candidate":""#, &candidate, r#"","#] } else { [""; 3] };
+    let text = if is_shown { [r#","text":"#, text] } else { [""; 2] };
+    joined(
+        &[&["{"], &candidate[..], &[r#""key":""#, &key, r#"","number":""#, &number, "\""], &text, &["}"]]
+            .concat(),
+    )
 }
 
 /// Concatenates text in one allocation, because reallocation would leave copies of the key in freed memory.
@@ -134,17 +141,20 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Prints a key on standard output, as its JSON line or as readable text. No copy stays in a buffer.
-fn tell(line: &str, json: bool) -> Result<(), Error> {
+fn tell(line: &str, json: bool, is_passphrase: bool) -> Result<(), Error> {
     let field = |name| field(line, name).unwrap_or_default();
     let (key, number) = (field("key"), field("number"));
-    let decoded = |digits: &str| base16ct::lower::decode_vec(digits).map(Zeroizing::new).unwrap_or_default();
-    let candidate = decoded(field("candidate"));
-    let text = std::str::from_utf8(&candidate).ok().filter(|text| !text.is_empty());
+    let has_text = line.contains(r#"","text":"#);
+    let candidate = if has_text && field("candidate").is_empty() { key } else { field("candidate") };
+    let decoded = base16ct::lower::decode_vec(candidate).map(Zeroizing::new).unwrap_or_default();
+    let text = std::str::from_utf8(&decoded).ok().filter(|text| !text.is_empty());
     // An escape has at most ten characters.
-    let mut escaped = Zeroizing::new(String::with_capacity(10 * candidate.len()));
+    let mut escaped = Zeroizing::new(String::with_capacity(10 * decoded.len()));
     escaped.extend(text.unwrap_or_default().escape_debug());
     let told = match text {
         _ if json => joined(&[line, "\n"]),
+        Some(_) if is_passphrase => joined(&["passphrase '", &escaped, "', candidate ", number, "\n"]),
+        None if is_passphrase => joined(&["passphrase $HEX[", candidate, "], candidate ", number, "\n"]),
         Some(_) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
         None => joined(&["key ", key, ", candidate ", number, "\n"]),
     };

@@ -220,6 +220,7 @@ fn watched(
     let watch = Watch::new(&on_hit);
     let (total, first) = (work.size(), work.first());
     let next = journal.next.clone().unwrap_or_else(|| first.clone()).max(first.clone());
+    let is_first_run = next == first;
     let status = Mutex::new(Status::new(&watch, &interrupted, &next - first, total, args.json));
     let searched = thread::scope(|scope| {
         let tell = || status.lock().unwrap_or_else(PoisonError::into_inner).run(&is_done);
@@ -244,9 +245,13 @@ fn watched(
     let (is_found, is_ended) = (is_found.load(Ordering::Relaxed), is_ended.load(Ordering::Relaxed));
     let outcome = match (is_found, is_exhausted) {
         (true, _) => Outcome::Found,
+        (false, true) if is_first_run && watch.tried() == 0 => Outcome::NothingTried,
         (false, true) => Outcome::Exhausted,
         (false, false) => Outcome::Aborted,
     };
+    if outcome == Outcome::NothingTried {
+        error::tell("0 candidates were tried: look at the list or mask, and at --skip, --limit and --shard");
+    }
     match &mut journal.session {
         Some(session) if is_exhausted || is_ended => session.end(outcome)?,
         Some(_) => tell_restore(args),

@@ -152,7 +152,11 @@ impl Session {
 
     /// Records the outcome of the search.
     pub(super) fn end(&mut self, outcome: Outcome) -> Result<(), Error> {
-        let outcome = if outcome == Outcome::Found { "found" } else { "exhausted" };
+        let outcome = match outcome {
+            Outcome::Found => "found",
+            Outcome::NothingTried => "nothing tried",
+            Outcome::Exhausted | Outcome::Aborted => "exhausted",
+        };
         self.add(&json!({ "outcome": outcome }))
     }
 
@@ -196,6 +200,7 @@ pub(super) fn state(journal: &str, path: &Path) -> Result<State, Error> {
             state.outcome = Some(match line["outcome"].as_str() {
                 Some("found") => Outcome::Found,
                 Some("exhausted") => Outcome::Exhausted,
+                Some("nothing tried") => Outcome::NothingTried,
                 _ => return Err(bad()),
             });
         }

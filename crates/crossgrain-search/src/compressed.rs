@@ -1,0 +1,147 @@
+//! Word lists that are compressed by gzip, xz or zstd. The first bytes tell which.
+//!
+//! Lists are often published in one of these formats. Files of several members (gzip), streams (xz) or frames
+//! (zstd), which `cat` makes, are read to their end.
+
+use std::fmt;
+use std::io::{self, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+type List<'a> = Box<dyn Read + Send + 'a>;
+
+/// The beginning of a file: as many bytes as the longest of these signatures.
+const BEGIN_BYTES: usize = 6;
+
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// KiB that a decoder of xz may allocate: enough for `xz -9`.
+const XZ_KIB_MAX: u32 = 128 * 1024;
+
+/// A reader of a list that decompresses it if it is compressed. Nothing is read before the first call.
+///
+/// Reading reports damaged data as [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
+///
+/// ```
+/// use std::io::Read as _;
+///
+/// let mut list = String::new();
+/// crossgrain_search::Decompressed::new(&b"one\ntwo\n"[..]).read_to_string(&mut list)?;
+/// assert_eq!(list, "one\ntwo\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Decompressed<'a>(State<'a>);
+
+enum State<'a> {
+    /// Nothing was read.
+    New(List<'a>),
+    Open(List<'a>),
+}
+
+impl<'a> Decompressed<'a> {
+    /// A reader of this list.
+    pub fn new(input: impl Read + Send + 'a) -> Self {
+        Self(State::New(Box::new(input)))
+    }
+}
+
+impl Read for Decompressed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let State::New(input) = &mut self.0 {
+            let input = std::mem::replace(input, Box::new(io::empty()));
+            self.0 = State::Open(opened(input)?);
+        }
+        match &mut self.0 {
+            State::New(list) | State::Open(list) => list.read(buffer),
+        }
+    }
+}
+
+impl fmt::Debug for Decompressed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decompressed(secret)")
+    }
+}
+
+/// The decoder for a list that begins with one of the signatures, or the list itself.
+fn opened(mut input: List<'_>) -> io::Result<List<'_>> {
+    let mut begin = Vec::with_capacity(BEGIN_BYTES);
+    input.by_ref().take(BEGIN_BYTES as u64).read_to_end(&mut begin)?;
+    let is = |signature: &[u8]| begin.starts_with(signature);
+    let (is_gzip, is_xz, is_zstd) = (is(GZIP), is(XZ), is(ZSTD));
+    let whole = Cursor::new(begin).chain(input);
+    Ok(match () {
+        () if is_gzip => Box::new(MultiGzDecoder::new(whole)),
+        () if is_xz => Box::new(XzReader::new_mem_limit(whole, true, XZ_KIB_MAX)),
+        () if is_zstd => Box::new(Frames::new(Box::new(whole))?),
+        () => Box::new(whole),
+    })
+}
+
+/// The frames of a zstd file, one after another.
+struct Frames<'a> {
+    input: List<'a>,
+    frame: FrameDecoder,
+    is_at_end: bool,
+}
+
+impl<'a> Frames<'a> {
+    fn new(input: List<'a>) -> io::Result<Self> {
+        let mut frames = Self { input, frame: FrameDecoder::new(), is_at_end: false };
+        frames.begin()?;
+        Ok(frames)
+    }
+
+    /// Begins the next frame. Frames that hold no data are skipped.
+    fn begin(&mut self) -> io::Result<()> {
+        loop {
+            let mut first = [0];
+            if self.input.read(&mut first)? == 0 {
+                self.is_at_end = true;
+                return Ok(());
+            }
+            match self.frame.init((&first[..]).chain(&mut self.input)) {
+                Ok(()) => return Ok(()),
+                Err(FrameDecoderError::ReadFrameHeaderError(SkipFrame { length, .. })) => {
+                    io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
+                }
+                Err(error) => return Err(damaged(error)),
+            }
+        }
+    }
+
+    /// Ends a frame, if its checksum is right or if it has none.
+    fn end(&self) -> io::Result<()> {
+        match self.frame.get_checksum_from_data() {
+            Some(stored) if self.frame.get_calculated_checksum() != Some(stored) => {
+                Err(damaged("its checksum is wrong"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.is_at_end && self.frame.can_collect() == 0 {
+            if self.frame.is_finished() {
+                self.end()?;
+                self.begin()?;
+            } else {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.frame.decode_blocks(&mut self.input, one).map_err(damaged)?;
+            }
+        }
+        if self.is_at_end { Ok(0) } else { self.frame.read(buffer) }
+    }
+}
+
+fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
