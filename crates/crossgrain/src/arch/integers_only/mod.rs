@@ -5,6 +5,9 @@
 
 use super::Features;
 
+/// The machine has no registers, and so no estimates of their costs.
+pub const ESTIMATES: &str = "";
+
 pub(super) fn detect_features() -> Features {
     Features::NONE
 }
@@ -29,6 +32,11 @@ pub(crate) const fn fetches_in_place() -> bool {
 
 /// Whether the CPU shuffles the bytes of its widest registers in one piece.
 pub(crate) const fn shuffles_whole_registers() -> bool {
+    false
+}
+
+/// Whether hashing one message in each 32-bit lane is faster than hashing them one after another.
+pub const fn hashes_best_in_lanes(_features: Features) -> bool {
     false
 }
 
