@@ -311,6 +311,15 @@ pub trait ByteLanes: Register {
     /// Indices 16 to 127 give some byte of the lane, or zero: machines differ.
     fn shuffle_bytes(self, indices: Self) -> Self;
 
+    /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, for indices 0 to 15, or zero, for indices 16 to 127.
+    ///
+    /// Indices 128 to 255 give some byte of the lane, or zero.
+    #[inline(always)]
+    fn shuffle_bytes_up_to_15(self, isa: Self::Isa, indices: Self) -> Self {
+        let raised = indices.add_bytes(Self::splat(isa, eight(0x70)));
+        self.shuffle_bytes(raised & Self::splat(isa, eight(0x8f)))
+    }
+
     /// `byte` where the top bit of the selector's byte is clear, zero elsewhere.
     fn byte_where_top_bit_is_clear(isa: Self::Isa, byte: u8, selector: Self) -> Self;
 

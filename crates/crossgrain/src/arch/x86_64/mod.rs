@@ -416,6 +416,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn shuffle_bytes_up_to_15(self, isa: I, indices: Self) -> Self {
+        // PSHUFB takes indices below 128 modulo 16.
+        self.shuffle_bytes(indices.add_bytes(Self::splat(isa, eight(0x70))))
+    }
+
+    #[inline(always)]
     fn byte_where_top_bit_is_clear(isa: I, byte: u8, selector: Self) -> Self {
         // PSHUFB takes indices below 128 modulo 16, and all bytes are equal.
         Self::splat(isa, eight(byte)).shuffle_bytes(selector)
