@@ -98,13 +98,15 @@ mod widest;
 mod wiped;
 
 /// The machine that this is compiled for. `build.rs` chooses it.
-#[cfg_attr(not(crossgrain_integers_only), path = "x86_64/mod.rs")]
 #[cfg_attr(crossgrain_integers_only, path = "integers_only/mod.rs")]
+#[cfg_attr(all(target_arch = "x86_64", not(crossgrain_integers_only)), path = "x86_64/mod.rs")]
+#[cfg_attr(all(target_arch = "aarch64", not(crossgrain_integers_only)), path = "aarch64/mod.rs")]
 mod machine;
 
 /// The names of the machine's instructions. Unlike [`machine`], unoptimised builds have them too.
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/features.rs")]
-#[cfg_attr(not(target_arch = "x86_64"), path = "integers_only/features.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64/features.rs")]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "integers_only/features.rs")]
 mod named;
 
 use std::ops::{BitAnd, BitXor, Not};
