@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut output = vec![0; plain.len()];
     table.time(|| output.copy_from_slice(&plain));
     let copy = table.best("memcpy", || output.copy_from_slice(&plain));
-    let without_aes = features.without(Features::AES | Features::VAES);
+    let without_aes = features.without(Features::AES);
     let with_aes = features.contains(Features::AES).then_some(("with the CPU's AES instructions", features));
     let chosen = || with_aes.into_iter().chain([("without AES instructions", without_aes)]).collect();
     let kinds: Vec<_> = if plans.is_some() { vec![("as planned", features)] } else { chosen() };

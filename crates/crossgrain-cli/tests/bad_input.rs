@@ -7,6 +7,8 @@ mod common;
 use std::process::Stdio;
 
 use common::{Done, IV, MIB, Place, crossgrain, fed, painted};
+use crossgrain::Features;
+use crossgrain::internal::variant::table;
 
 /// An AES-128 key.
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
@@ -171,9 +173,13 @@ fn a_variant_that_has_no_place_in_the_job() {
 fn a_variant_that_the_cap_takes_away() {
     let place = place();
     let mut command = place.command(&ECB);
-    command.args(["--variant", "aes-encrypt/blocks/vaes512", "in", "-o", "out"]);
+    let Some(variant) = table().iter().find(|variant| variant.needs != Features::NONE) else {
+        println!("skipped: a variant that the cap takes away (this machine has integers only)");
+        return;
+    };
+    command.args(["--variant", &variant.name, "in", "-o", "out"]);
     let done: Done = command.env("CROSSGRAIN_ISA", "portable").output().unwrap().into();
-    assert_tells(&done.refused(2), "aes-encrypt/blocks/vaes512");
+    assert_tells(&done.refused(2), &variant.name);
     assert_eq!(place.look().len(), 1);
 }
 

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Done, IV, KEY_BITS, MIB, Place, crossgrain, fed, hex, key, openssl, painted};
+use crossgrain::internal::arch::CAPS;
 use serde_json::Value;
 
 /// Lengths around a block, a page and the program's chunk size.
@@ -222,7 +223,7 @@ fn a_cap_changes_no_byte() {
     let data = painted(3 * MIB + 11, 9);
     let args = raw(256, &["ctr", "--iv", WRAPPING[2]], &[]);
     let want = fed(crossgrain(&borrowed(&args)), &data).printed();
-    for cap in ["portable", "sse2", "sse2-aes", "avx2-vaes", "avx512", ""] {
+    for cap in CAPS.into_iter().chain([""]) {
         let mut command = crossgrain(&borrowed(&args));
         command.env("CROSSGRAIN_ISA", cap);
         assert_same(&fed(command, &data).printed(), &want, cap);

@@ -9,6 +9,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crossgrain::internal::arch::CAPS;
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::kernel::search::Known as Block;
 use crossgrain::mode::Options;
@@ -59,14 +60,8 @@ fn derivations(kdf: &Kdf, times: usize) {
         }
     });
     told(&format!("{}, one by one", derivation.name()), times * WORDS, time);
-    let all = Features::of_cpu();
-    let caps = [
-        ("512 bits", all),
-        ("256 bits", all.without(Features::AVX512)),
-        ("128 bits", Features::SSE2),
-        ("32 bits", Features::NONE),
-    ];
-    for (name, features) in caps {
+    for name in CAPS {
+        let features = name.parse::<Features>().unwrap() & Features::of_cpu();
         let time = fastest(|| (0..times).for_each(|_| derivation.on_cpu(features, &blocks, &mut keys)));
         assert!(keys == one_by_one);
         told(&format!("{}, {name}", derivation.name()), times * WORDS, time);

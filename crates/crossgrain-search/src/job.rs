@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{BlockSearch, Derivation, Error, Kdf};
 use crossgrain::Features;
+use crossgrain::internal::arch::hashes_best_in_lanes;
 use crossgrain::plan::Use;
 
 /// Bytes of a word list that a thread takes at a time if a key is quick to try.
@@ -128,7 +129,7 @@ impl Search {
     /// another.
     pub(super) fn on_lanes(&self) -> Option<(&Derivation, Features)> {
         let (derivation, features) = self.derivation.as_ref()?;
-        let is_faster = derivation.turns() > 0 && features.contains(Features::AVX2);
+        let is_faster = derivation.turns() > 0 && hashes_best_in_lanes(*features);
         is_faster.then_some((derivation, *features))
     }
 

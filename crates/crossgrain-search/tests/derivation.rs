@@ -3,15 +3,15 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::Features;
+use crossgrain::internal::arch::CAPS;
 use crossgrain_search::{Derivation, Hash, Kdf};
 use proptest::prelude::*;
 
 /// Register widths, from the widest that the CPU has to 32 bits.
 fn widths() -> Vec<Features> {
     let all = Features::from_environment().unwrap();
-    let mut widths = vec![all];
-    let narrower = [all.without(Features::AVX512), Features::SSE2, Features::NONE];
-    widths.extend(narrower.into_iter().filter(|&features| all.contains(features) && features != all));
+    let mut widths: Vec<_> = CAPS.iter().map(|cap| cap.parse::<Features>().unwrap() & all).collect();
+    widths.dedup();
     widths
 }
 

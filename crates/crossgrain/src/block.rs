@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use crate::arch::{ClearRegisters, Wiped};
+use crate::arch::{ClearRegisters, Wiped, known_caps};
 use crate::text::{quoted, reason as reason_of};
 
 /// The size of a block, in bytes.
@@ -516,9 +516,9 @@ impl fmt::Display for Error {
             Self::UnfitWisdom(reason) => write!(f, "the wisdom cannot be used: {reason}"),
             Self::BadIsaCap(cap) => write!(
                 f,
-                "ISA cap '{}' of the environment variable CROSSGRAIN_ISA cannot be read: give portable, sse2, avx2 or avx512, \
-                 then -aes, -vaes, -gfni, -vbmi, -clmul or -vclmul to leave those instructions out, as in avx512-aes",
-                quoted(cap)
+                "ISA cap '{}' of the environment variable CROSSGRAIN_ISA cannot be read: {}",
+                quoted(cap),
+                known_caps()
             ),
         }
     }

@@ -1,12 +1,12 @@
 //! ISA caps: names with which users limit the instructions that kernels may use.
 //!
 //! A cap is a base such as `avx2`, which allows all instructions of CPUs up to AVX2, followed by suffixes
-//! such as `-aes`, which remove some.
+//! such as `-aes`, which remove some. Each machine has its own, in its folder under `arch`.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use crate::arch::{CAP_VARIABLE, Features};
+use crate::arch::{CAP_BASES, CAP_REMOVALS, CAP_VARIABLE, Features};
 use crate::block::Error;
 
 impl Features {
@@ -40,27 +40,16 @@ impl FromStr for Features {
     type Err = Error;
 
     fn from_str(cap: &str) -> Result<Self, Error> {
-        let sse2 = Self::SSE2 | Self::AES | Self::GFNI | Self::CLMUL;
-        let avx2 = sse2 | Self::AVX2 | Self::VAES | Self::VCLMUL;
+        let unknown = || Error::BadIsaCap(cap.to_owned());
         let mut words = cap.split('-');
-        let mut features = match words.next() {
-            Some("portable") => Self::NONE,
-            Some("sse2") => sse2,
-            Some("avx2") => avx2,
-            Some("avx512") => avx2 | Self::AVX512 | Self::VBMI,
-            _ => return Err(Error::BadIsaCap(cap.to_owned())),
-        };
-        for word in words {
-            features = features.without(match word {
-                "aes" => Self::AES | Self::VAES,
-                "vaes" => Self::VAES,
-                "gfni" => Self::GFNI,
-                "vbmi" => Self::VBMI,
-                "clmul" => Self::CLMUL | Self::VCLMUL,
-                "vclmul" => Self::VCLMUL,
-                _ => return Err(Error::BadIsaCap(cap.to_owned())),
-            });
-        }
-        Ok(features)
+        let base = words.next().and_then(|word| meaning(&CAP_BASES, word)).ok_or_else(unknown)?;
+        words.try_fold(base, |left, word| {
+            meaning(&CAP_REMOVALS, word).map(|removed| left.without(removed)).ok_or_else(unknown)
+        })
     }
+}
+
+/// The extensions that a word of a cap names.
+fn meaning(known: &[(&str, Features)], word: &str) -> Option<Features> {
+    known.iter().find(|(name, _)| *name == word).map(|(_, features)| *features)
 }

@@ -50,7 +50,7 @@
     allow(dead_code, unused_imports, reason = "what features leave out has friends below")
 )]
 #![cfg_attr(
-    crossgrain_integers_only,
+    any(crossgrain_integers_only, crossgrain_few_registers),
     allow(
         dead_code,
         unused_imports,

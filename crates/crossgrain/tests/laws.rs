@@ -5,9 +5,8 @@
 mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
-use crossgrain::internal::arch::{
-    AesWord128, AesWord256, AesWord512, GfniWord512, Isa, Kernel, Register, Tile, Word128, Word256, Word512,
-};
+use crossgrain::for_each_register;
+use crossgrain::internal::arch::{Isa, Kernel, Register, Tile};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::Description;
 use crossgrain::internal::cipher::aes::description::{Aes, schedule};
@@ -46,13 +45,10 @@ macro_rules! on_every_register {
     ($law:ident) => {
         on_register($law::<u32>);
         on_register($law::<u64>);
-        on_register($law::<Word128>);
-        on_register($law::<Word256>);
-        on_register($law::<Word512>);
-        on_register($law::<GfniWord512>);
-        on_register($law::<AesWord128>);
-        on_register($law::<AesWord256>);
-        on_register($law::<AesWord512>);
+        for_each_register!(all, W => on_register($law::<W>));
+        for_each_register!(more_gates, W => on_register($law::<W>));
+        for_each_register!(bit_matrices, W => on_register($law::<W>));
+        for_each_register!(aes, W => on_register($law::<W>));
     };
 }
 

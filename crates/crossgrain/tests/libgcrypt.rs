@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use common::{capped, counted, key, painted};
+use common::{ALL_CAP, capped, counted, key, known_caps, painted};
 use crossgrain::mode::{Aead as _, Cbc, Cfb, Cmac, Ctr, Ecb, Mode, Ofb, Options, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction};
 use libloading::Library;
@@ -163,8 +163,9 @@ impl Drop for Keyed<'_> {
 }
 
 /// Options along the grain and across it.
-fn ways() -> [Options; 3] {
-    ["avx512", "avx2-aes-gfni", "portable"].map(|cap| capped(cap, 1))
+fn ways() -> Vec<Options> {
+    let caps = known_caps([ALL_CAP, "avx2-aes-gfni", "neon-aes", "portable"]);
+    caps.into_iter().map(|cap| capped(cap, 1)).collect()
 }
 
 /// Calls `check` with every cipher, length and direction. It returns whether the combination is a valid case.

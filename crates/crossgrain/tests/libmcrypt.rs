@@ -8,7 +8,7 @@ mod common;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
-use common::painted;
+use common::{ALL_CAP, CAP_WITHOUT_AES, painted};
 use crossgrain::mode::Mode;
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream};
 use crossgrain::{Direction, Features};
@@ -74,7 +74,7 @@ fn wide_blocks_are_what_libmcrypt_has() {
                 let given = painted(517 * cipher.block_bytes(), 3);
                 let mut want = given.clone();
                 answer(&library, (cipher, name), direction, &key, &iv, &mut want);
-                for cap in ["avx512", "avx2-aes-gfni", "portable"] {
+                for cap in [ALL_CAP, CAP_WITHOUT_AES, "portable"] {
                     let features: Option<Features> = Some(cap.parse().unwrap());
                     let options = Options { features, threads: 1, ..Options::default() };
                     let stream =

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
-use common::{CAPS, capped, here, hex, painted};
+use common::{ALL_CAP, CAPS, capped, here, hex, painted};
 use crossgrain::internal::check;
 use crossgrain::internal::variant::table;
 use crossgrain::mode::{
@@ -150,7 +150,7 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
         })
     };
     let threads = Work::all().into_iter().flat_map(|work| {
-        let both = [("avx512", Cipher::Aes256), ("avx2", Cipher::Serpent256)].into_iter();
+        let both = [(ALL_CAP, Cipher::Aes256), (ALL_CAP, Cipher::Serpent256)].into_iter();
         let admitted = both.filter(move |(_, cipher)| work.admits(*cipher));
         admitted.map(move |(cap, cipher)| Case::Mode(work, cipher, cap, 2, Messages::ShortAndLong))
     });
@@ -259,7 +259,7 @@ impl Case {
             }
             Self::FileByPassphrase(_) => {
                 let passphrase = key.plain();
-                by_file(Secret::Passphrase(&passphrase), &capped("avx2", 1), file, alive);
+                by_file(Secret::Passphrase(&passphrase), &capped(ALL_CAP, 1), file, alive);
             }
             Self::Planted => {
                 planted(key);

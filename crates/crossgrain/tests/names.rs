@@ -7,8 +7,9 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use common::{CAPS, capped, ciphers, key, painted, skip};
-use crossgrain::internal::arch::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
+use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, ciphers, key, painted, skip};
+use crossgrain::for_each_register;
+use crossgrain::internal::arch::{CAP_VARIABLE, FEATURE_NAMES, Isa, Portable, Register, Tile};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::check::jobs;
 use crossgrain::internal::cipher::Entry;
@@ -22,6 +23,20 @@ use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table}
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, Use};
 use crossgrain::{Cipher, Direction, Error, Features};
+
+/// Runs an expression for every register of this machine, for some of them more than once.
+macro_rules! each_register {
+    ($W:ident => $run:expr) => {
+        for_each_register!(all, $W => $run);
+        for_each_register!(more_gates, $W => $run);
+        for_each_register!(carryless_from_widest, $W => $run);
+        for_each_register!(aes, $W => $run);
+        for_each_register!(galois_of_16, $W => $run);
+        for_each_register!(galois_of_32, $W => $run);
+        for_each_register!(byte_tables, $W => $run);
+        for_each_register!(byte_tables_and_galois, $W => $run);
+    };
+}
 
 /// Every job: a cipher, a direction and a source.
 fn all_jobs() -> Vec<Job> {
@@ -128,19 +143,10 @@ fn an_isa_needs_the_same_wherever_it_is_named() {
 
 #[test]
 fn bundles_are_as_wide_as_the_words_of_their_isa() {
-    let widths: BTreeMap<&str, &[usize]> = BTreeMap::from([
-        ("portable", &[32, 64][..]),
-        ("sse2", &[128]),
-        ("avx2", &[256]),
-        ("avx512", &[512]),
-        ("vbmi512", &[512]),
-        ("gfnivbmi512", &[512]),
-        ("aesni", &[128]),
-        ("vaes256", &[256]),
-        ("vaes512", &[512]),
-        ("gfni256", &[256]),
-        ("gfni512", &[512]),
-    ]);
+    let mut widths = BTreeMap::from([(Portable::NAME, vec![32, 64])]);
+    each_register!(W => {
+        widths.insert(<W as Register>::Isa::NAME, vec![W::BITS]);
+    });
     for variant in table() {
         let repr = variant.repr;
         let (shape, bits, blocks) = match repr {
@@ -496,19 +502,8 @@ fn ciphers_are_found_by_their_names() {
 
 #[test]
 fn caps_leave_out_what_they_say() {
-    let all = "avx512".parse::<Features>().unwrap();
-    let each = [
-        (Features::SSE2, "sse2"),
-        (Features::AVX2, "avx2"),
-        (Features::AVX512, "avx512"),
-        (Features::AES, "aes"),
-        (Features::VAES, "vaes"),
-        (Features::GFNI, "gfni"),
-        (Features::VBMI, "vbmi"),
-        (Features::CLMUL, "clmul"),
-        (Features::VCLMUL, "vclmul"),
-    ];
-    for (feature, name) in each {
+    let all = ALL_CAP.parse::<Features>().unwrap();
+    for (feature, name) in FEATURE_NAMES {
         assert!(all.contains(feature), "{name}");
         assert_eq!(feature.to_string(), name);
         let with = |cap: &&str| cap.parse::<Features>().unwrap().contains(feature);
@@ -519,13 +514,24 @@ fn caps_leave_out_what_they_say() {
     }
     let portable: Features = "portable".parse().unwrap();
     assert_eq!((portable, portable.to_string().as_str()), (Features::NONE, "portable"));
+    assert!(!CAP_WITHOUT_AES.parse::<Features>().unwrap().contains(Features::AES));
+    let aes_and_one = |one: &str| [format!("{ALL_CAP}-aes-{one}"), format!("{ALL_CAP}-{one}-aes")];
+    for (name, _) in FEATURE_NAMES.map(|(feature, name)| (name, feature)) {
+        let [one, other] = aes_and_one(name).map(|cap| cap.parse::<Features>());
+        assert!(one == other || one.is_err() && other.is_err(), "{name}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn caps_of_x86_64_leave_out_what_they_say() {
+    let all = ALL_CAP.parse::<Features>().unwrap();
     let avx2: Features = "avx2".parse().unwrap();
     assert_eq!(avx2, all.without(Features::AVX512 | Features::VBMI));
     assert_eq!("avx2-aes".parse(), Ok(avx2.without(Features::AES | Features::VAES)));
     assert_eq!("avx2-vaes".parse(), Ok(avx2.without(Features::VAES)));
     assert_eq!("avx2-clmul".parse(), Ok(avx2.without(Features::CLMUL | Features::VCLMUL)));
     assert_eq!("avx512-vclmul".parse(), Ok(all.without(Features::VCLMUL)));
-    assert_eq!("avx512-aes-gfni".parse::<Features>(), "avx512-gfni-aes".parse());
 }
 
 #[test]
@@ -562,13 +568,7 @@ fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
         }
     }
     law::<Portable>();
-    law::<crossgrain::internal::arch::Sse2>();
-    law::<crossgrain::internal::arch::Avx2>();
-    law::<crossgrain::internal::arch::Avx512>();
-    law::<crossgrain::internal::arch::Gfni512>();
-    law::<AesNi>();
-    law::<crossgrain::internal::arch::Vaes256>();
-    law::<crossgrain::internal::arch::Vaes512>();
+    each_register!(W => law::<<W as Register>::Isa>());
 }
 
 /// The environment belongs to the process. Each cap is therefore tried in a child process, which runs this
@@ -597,7 +597,7 @@ fn the_environment_caps_what_is_not_capped_otherwise() {
         assert_eq!(by_environment.unwrap_err(), Error::BadIsaCap(cap));
         return;
     }
-    let by_options = capped(if cap.is_empty() { "avx512" } else { &cap }, 0);
+    let by_options = capped(if cap.is_empty() { ALL_CAP } else { &cap }, 0);
     let names = |plans: &[Plan]| plans.iter().map(Plan::to_string).collect::<Vec<_>>();
     let want = Ecb::with_options(&key, Direction::Encrypt, &by_options).unwrap();
     assert_eq!(names(by_environment.unwrap().plans()), names(want.plans()));
@@ -640,15 +640,15 @@ fn no_secret_is_printed() {
             shown.push(format!("{:#?}", Ecb::with_options(&key, encrypt, &capped(cap, 1)).unwrap()));
             shown.push(format!("{:#?}", Ctr::with_options(&key, &[0; 16], &capped(cap, 1)).unwrap()));
         }
-        match AesNi::detect(Features::of_cpu()) {
+        for_each_register!(one_block, W => match <W as Register>::Isa::detect(Features::of_cpu()) {
             Some(isa) => {
                 let keys = Keys::of(&key, Features::of_cpu());
-                let cipher = instructions::Cipher::<AesWord128>::new(isa, encrypt, &keys).unwrap();
-                let walk = walk::Walk::<AesWord128>::new(isa, &keys).unwrap();
+                let cipher = instructions::Cipher::<W>::new(isa, encrypt, &keys).unwrap();
+                let walk = walk::Walk::<W>::new(isa, &keys).unwrap();
                 shown.push(format!("{keys:?} {:#?} {:#?}", &*cipher, &*walk));
             }
-            None => skip(AesNi::NAME, "what kernels of AES instructions print"),
-        }
+            None => skip(<W as Register>::Isa::NAME, "what kernels of AES instructions print"),
+        });
         shown
     }
     assert_eq!(shown(1), shown(2));

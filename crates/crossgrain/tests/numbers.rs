@@ -8,9 +8,10 @@
 use std::ops::{BitXor, Not};
 
 use crossgrain::Features;
+use crossgrain::for_each_register;
 use crossgrain::internal::arch::{
-    Arithmetic, Avx2, Avx512, Isa, Kernel, Lane32, Lanes, Portable, Sse2, U64, Word128, Word256, Word512,
-    computed_by_integers, multiply_high_by_halves,
+    Arithmetic, Isa, Kernel, Lane32, Lanes, Portable, Register, U64, computed_by_integers,
+    multiply_high_by_halves,
 };
 use crossgrain::internal::circuit::trace::{Width, trace};
 
@@ -328,9 +329,7 @@ fn registers_agree<W: Lane32>(isa: Option<W::Isa>) {
 fn registers_of_every_width_give_the_same() {
     let allowed = Features::from_environment().unwrap();
     registers_agree::<u32>(Some(Portable));
-    registers_agree::<Word128>(Sse2::detect(allowed));
-    registers_agree::<Word256>(Avx2::detect(allowed));
-    registers_agree::<Word512>(Avx512::detect(allowed));
+    for_each_register!(all, W => registers_agree::<W>(<W as Register>::Isa::detect(allowed)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use common::{capped, expected, key, painted, run};
+use common::{ALL_CAP, CAP_WITHOUT_AES, capped, expected, key, painted, run};
 use crossgrain::internal::tune::{self, Effort, Field, confirm, contend};
 use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
@@ -39,7 +39,7 @@ fn plans_are_read_as_they_were_written_and_do_their_job() {
     let data = painted(16 * 700, 3);
     for (direction, birth) in [(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)] {
         for (cipher, cap) in
-            Cipher::ALL.into_iter().zip(["portable", "avx2-aes", "avx512"].into_iter().cycle())
+            Cipher::ALL.into_iter().zip(["portable", CAP_WITHOUT_AES, ALL_CAP].into_iter().cycle())
         {
             let plans = estimated(Job { cipher, direction, birth }, cap);
             let read: Plans = plans.to_json().parse().unwrap();
@@ -130,7 +130,7 @@ fn a_plan_beyond_the_limits_is_refused() {
         Ctr::with_options(&key, &[0; 16], &options).unwrap_err()
     };
     let ecb = Job { birth: Birth::Bytes, ..CTR };
-    let other = refusal(estimated(ecb, "portable"), capped("avx512", 1));
+    let other = refusal(estimated(ecb, "portable"), capped(ALL_CAP, 1));
     assert!(matches!(&other, Error::UnfitPlan(why) if why.contains("from bytes")), "{other}");
     let wide = Job { cipher: Cipher::Aes256, ..CTR };
     assert!(matches!(refusal(estimated(wide, "portable"), Options::default()), Error::UnfitPlan(_)));
@@ -139,10 +139,10 @@ fn a_plan_beyond_the_limits_is_refused() {
     assert!(matches!(refusal(estimated(CTR, "portable"), forced), Error::UnfitPlan(_)));
 
     if Features::of_cpu().contains(Features::AES) {
-        let missing = refusal(estimated(CTR, "sse2"), capped("portable", 1));
+        let missing = refusal(estimated(CTR, ALL_CAP), capped("portable", 1));
         assert!(missing.to_string().contains("it needs"), "{missing}");
     } else {
-        println!("skipped: a plan that needs what is missing (aesni is not on this CPU)");
+        println!("skipped: a plan that needs what is missing (this CPU has no AES instructions)");
     }
 
     let leaks =
@@ -171,7 +171,7 @@ fn clock_for(fast: usize, contenders: usize) -> impl Fn() -> u64 {
 fn the_fastest_contender_comes_first_whatever_was_predicted() {
     let field = Field { best: 6, mixed: 2, len_bytes: 16 * 600, budget_ms: 0 };
     let costs = Costs::estimates(CTR.cipher);
-    let limits = limits("avx2-aes");
+    let limits = limits(CAP_WITHOUT_AES);
     let ranked =
         |fast, contenders| contend(CTR, &limits, &costs, field, &clock_for(fast, contenders)).unwrap();
     // If all are equally fast, the predictions decide the order. The best pure and mixed forms come after the
@@ -204,7 +204,7 @@ fn favouring(plan: &Plan) -> Costs {
 /// Two plans run in turns: first the one by measured costs, then the shipped one.
 #[test]
 fn a_plan_that_its_own_run_contradicts_is_dropped() {
-    let limits = limits("avx2-aes");
+    let limits = limits(CAP_WITHOUT_AES);
     let best = |costs: &Costs| choose(CTR, &limits, &costs.filled(CTR.cipher)).unwrap().swap_remove(0);
     let shipped = best(&Costs::estimates(CTR.cipher));
     let flow = JobFlow::new(CTR, &limits, &Costs::estimates(CTR.cipher)).unwrap();
@@ -230,7 +230,7 @@ fn a_plan_that_its_own_run_contradicts_is_dropped() {
 
 #[test]
 fn every_effort_gives_plans_that_do_the_job() {
-    let limits = limits("avx2-aes");
+    let limits = limits(CAP_WITHOUT_AES);
     let data = painted(16 * 700 + 5, 9);
     let now = Cell::new(0);
     let clock_ns = || {
@@ -240,7 +240,7 @@ fn every_effort_gives_plans_that_do_the_job() {
     for effort in Effort::ALL {
         assert_eq!(effort.name().parse(), Ok(effort));
         let plans = tune::plans(CTR, &limits, effort, 0, &clock_ns).unwrap();
-        let options = Options { plans: vec![Arc::new(plans)], ..capped("avx2-aes", 1) };
+        let options = Options { plans: vec![Arc::new(plans)], ..capped(CAP_WITHOUT_AES, 1) };
         let (key, mut got) = (key(CTR.cipher, 4), data.clone());
         run(&key, CTR.direction, CTR.birth, 7, &options, &mut got);
         assert!(got == expected(&key, CTR.direction, CTR.birth, 7, &data), "{effort}");
@@ -268,6 +268,6 @@ fn unknown_costs_are_filled_from_scaled_estimates() {
     }
     assert_eq!(filled.iter().count(), table().len());
     assert_eq!(Costs::default().filled(Cipher::Aes192), estimates);
-    let options = Options { costs: Some(Arc::new(known)), ..capped("avx512", 1) };
+    let options = Options { costs: Some(Arc::new(known)), ..capped(ALL_CAP, 1) };
     assert!(Ctr::with_options(&key(Cipher::Aes192, 1), &[0; 16], &options).is_ok());
 }

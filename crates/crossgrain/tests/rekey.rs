@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{CAPS, capped, here, painted};
-use crossgrain::internal::variant::find;
+use crossgrain::internal::variant::table;
 use crossgrain::mode::{Aead as _, Ctr, Ecb, Gcm, Mode, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Plan, Plans};
@@ -90,10 +90,8 @@ fn another_cipher_is_refused_and_changes_nothing() {
 /// A plan on tiles for bulk, with a fused kernel for short messages, is bound again. The kernel needs its tables.
 #[test]
 fn a_fused_kernel_is_prepared_again() {
-    let kernel = "aes-gcm/blocks/aesni";
-    if here(find(kernel).unwrap()).is_none() {
-        return;
-    }
+    let kernels = table().iter().filter(|variant| variant.name.starts_with("aes-gcm/blocks/"));
+    let Some(kernel) = kernels.filter_map(here).map(|variant| &*variant.name).next() else { return };
     let job = Mode::Gcm.job(Cipher::Aes128, Direction::Encrypt);
     let plan = |name: &str, fixed_ns, per_byte_ns| {
         let options = Options { variants: vec![name.to_owned()], ..Options::default() };

@@ -6,7 +6,8 @@ mod common;
 
 use std::fmt::Display;
 
-use common::{CAPS, capped, counted, forced, here, hex, key, painted};
+use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, counted, forced, here, hex, key, known_caps, painted};
+use crossgrain::internal::arch::FEATURE_NAMES;
 use crossgrain::internal::block::Family;
 use crossgrain::internal::check;
 use crossgrain::internal::reference::{self, siv};
@@ -63,7 +64,8 @@ impl Setting<'_> {
 
 /// A plan along the grain, a plan across it, and the free choice of this CPU, each under its cap.
 fn few_caps() -> impl Iterator<Item = (&'static str, Options)> {
-    ["portable", "avx2", "avx2-vaes", "avx512-aes", "avx512"].into_iter().map(|cap| (cap, capped(cap, 1)))
+    let caps = known_caps(["portable", "avx2", "avx2-vaes", "avx512-aes", "neon-aes", ALL_CAP]);
+    caps.into_iter().map(|cap| (cap, capped(cap, 1)))
 }
 
 #[test]
@@ -428,25 +430,12 @@ fn any_form_of_the_cipher_gives_the_same() {
     assert!(count > 20, "{count}");
 }
 
-/// The single features that make up [`Features`].
-const FEATURES: [Features; 9] = [
-    Features::SSE2,
-    Features::AVX2,
-    Features::AVX512,
-    Features::AES,
-    Features::VAES,
-    Features::GFNI,
-    Features::VBMI,
-    Features::CLMUL,
-    Features::VCLMUL,
-];
-
 /// Every set of features that options can name and that this CPU has.
 fn feature_sets() -> Vec<Features> {
     let mut sets = Vec::new();
-    for number in 0..1 << FEATURES.len() {
-        let parts = FEATURES.into_iter().enumerate().filter(|(i, _)| number >> i & 1 == 1);
-        let set = parts.fold(Features::NONE, |set, (_, part)| set | part) & Features::of_cpu();
+    for number in 0..1 << FEATURE_NAMES.len() {
+        let parts = FEATURE_NAMES.into_iter().enumerate().filter(|(i, _)| number >> i & 1 == 1);
+        let set = parts.fold(Features::NONE, |set, (_, (part, _))| set | part) & Features::of_cpu();
         if !sets.contains(&set) {
             sets.push(set);
         }
@@ -570,9 +559,13 @@ fn ciphers_that_a_mode_is_not_defined_for_are_refused() {
 /// bytes, part of a block, a block and many blocks; some messages are forged.
 #[test]
 fn short_messages_go_together_as_they_go_alone() {
-    let caps = [("avx512", 12), ("avx512", 16), ("avx2", 16), ("sse2", 16), ("avx512-aes", 16)];
+    let known = known_caps(["avx2", "sse2", "avx512-aes", "neon-sha3", CAP_WITHOUT_AES]);
+    let caps = [(ALL_CAP, 12), (ALL_CAP, 16)].into_iter().chain(known.into_iter().map(|cap| (cap, 16)));
+    let caps: Vec<_> = caps.collect();
     let settings = authenticated().flat_map(|mode| ciphers(mode).map(move |cipher| (mode, cipher)));
-    for ((mode, cipher), (cap, tag_bytes)) in settings.flat_map(|setting| caps.map(|cap| (setting, cap))) {
+    for ((mode, cipher), (cap, tag_bytes)) in
+        settings.flat_map(|setting| caps.iter().map(move |cap| (setting, *cap)))
+    {
         let Ok(engine) = mode.aead(cipher, &key_of(mode, cipher), tag_bytes, &capped(cap, 1)) else {
             continue;
         };
@@ -626,7 +619,7 @@ fn threads_make_no_difference() {
     pool.install(|| {
         let settings = authenticated().flat_map(|mode| ciphers(mode).map(move |cipher| (mode, cipher)));
         for ((mode, cipher), cap) in
-            settings.flat_map(|setting| ["avx512", "avx2-aes"].map(|cap| (setting, cap)))
+            settings.flat_map(|setting| [ALL_CAP, CAP_WITHOUT_AES].map(|cap| (setting, cap)))
         {
             let (key, aad) = (key_of(mode, cipher), painted(33, 1));
             let [one, three] =

@@ -8,7 +8,8 @@ use common::{
     CAPS, bundle_blocks, capped, ciphers, counted, expected, family_key_of, forced_jobs, here, hex, key,
     loads, other, other_single, painted, run, stores,
 };
-use crossgrain::internal::arch::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
+use crossgrain::for_each_register;
+use crossgrain::internal::arch::{Isa, Kernel, Lane32, Register, Tile};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::serpent::description::{
     S_BOXES, inv_transform, inverted, substitute, transform,
@@ -366,14 +367,10 @@ fn bit_lanes_agree<W: Register>() {
 #[test]
 fn with_a_key_a_lane_every_lane_has_the_round_keys_of_its_key() {
     lanes_agree::<u32>();
-    lanes_agree::<Word128>();
-    lanes_agree::<Word256>();
-    lanes_agree::<Word512>();
+    for_each_register!(all, W => lanes_agree::<W>());
     bit_lanes_agree::<u32>();
     bit_lanes_agree::<u64>();
-    bit_lanes_agree::<Word128>();
-    bit_lanes_agree::<Word256>();
-    bit_lanes_agree::<Word512>();
+    for_each_register!(all, W => bit_lanes_agree::<W>());
 }
 
 #[test]

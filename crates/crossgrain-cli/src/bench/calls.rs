@@ -16,7 +16,7 @@ type Call<K> = fn(&BlockCipher<K>, &[Block], &mut [Block]) -> Result<(), crossgr
 
 /// Every block count, in both ways.
 pub(super) fn group(features: Features, filter: &str) -> Group {
-    let without_aes = features.without(Features::AES | Features::VAES);
+    let without_aes = features.without(Features::AES);
     let mut group = of::<kind::Aes128>("best", features, filter)?;
     group.extend(of::<kind::Aes128>("without-aes", without_aes, filter)?);
     group.extend(of::<kind::Serpent256>("best", features, filter)?);

@@ -28,7 +28,7 @@ type Make<'a> = &'a dyn Fn(&str) -> Result<Work, Error>;
 
 /// The subjects that match the filter, one after another on the same memory, on one thread.
 pub(super) fn group(features: Features, filter: &str) -> Group {
-    let without_aes = features.without(Features::AES).without(Features::VAES);
+    let without_aes = features.without(Features::AES);
     let makers: [(&str, Make<'_>); 6] = [
         ("aes-128-ctr/best", &|id| ctr(id, Cipher::Aes128, features)),
         ("aes-128-ctr/without-aes", &|id| ctr(id, Cipher::Aes128, without_aes)),

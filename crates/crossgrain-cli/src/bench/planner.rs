@@ -6,6 +6,7 @@
 //! `exhaustive` are compared with it.
 
 use crossgrain::Policy;
+use crossgrain::internal::arch::CAPS;
 use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
 use crossgrain::plan::graph::JobFlow;
 use crossgrain::plan::measure::Care;
@@ -23,20 +24,6 @@ const CIPHER: Cipher = Cipher::Aes128;
 
 /// The paths that represent all paths.
 const EVERY: Field = Field { best: 96, mixed: 24, len_bytes: 1 << 20, budget_ms: 2500 };
-
-/// ISA caps that together switch off every extension.
-const CAPS: [&str; 10] = [
-    "portable",
-    "sse2-aes-gfni",
-    "sse2",
-    "avx2-aes-gfni",
-    "avx2-aes",
-    "avx2",
-    "avx512-aes-gfni-vbmi",
-    "avx512-aes-gfni",
-    "avx512-aes",
-    "avx512",
-];
 
 /// Limits in percent: the loss of the choice of `measure` and of `exhaustive` against the best, and the error
 /// of a prediction.
@@ -65,7 +52,7 @@ pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result
     let cases = cases(filter, features, policy)?;
     if cases.is_empty() {
         return Err(Error::usage(
-            "no job and cap has this in its id: give aes-128-ctr/avx2, say, or nothing",
+            "no job and cap has this in its id: give aes-128-ctr/portable, say, or nothing",
         ));
     }
     let clock_ns = clock_ns();

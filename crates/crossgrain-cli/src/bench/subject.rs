@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crossgrain::internal::arch::BENCHMARKED_CAPS;
 use crossgrain::internal::block::{BLOCK_BYTES, Family};
 use crossgrain::internal::check;
-use crossgrain::internal::variant::{Policy, Variant, find, table};
+use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Birth, Job, Plans, Trial, Workspace};
@@ -92,19 +93,18 @@ struct Kind {
 fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
     match family {
         Family::Aes => aes_kinds(features, birth),
-        Family::Serpent => vec![
-            Kind { name: "best", options: options(features) },
-            Kind { name: "avx2", options: options(features.without(Features::AVX512)) },
-            Kind { name: "sse2", options: options(features & Features::SSE2) },
-            Kind { name: "portable", options: options(Features::NONE) },
-        ],
-        _ => vec![
-            Kind { name: "best", options: options(features) },
-            Kind { name: "without-gfni", options: options(features.without(Features::GFNI)) },
-            Kind { name: "avx2", options: options(features & (Features::SSE2 | Features::AVX2)) },
-            Kind { name: "portable", options: options(Features::NONE) },
-        ],
+        _ => [("best", features), ("portable", Features::NONE)]
+            .into_iter()
+            .chain(benchmarked(features).filter(|(name, _)| !name.contains("-aes")))
+            .map(|(name, features)| Kind { name, options: options(features) })
+            .collect(),
     }
+}
+
+/// The features that the machine's caps for benchmarks leave, and the names of these caps.
+fn benchmarked(features: Features) -> impl Iterator<Item = (&'static str, Features)> {
+    let left = move |cap: &str| cap.parse::<Features>().ok().map(|cap| cap & features);
+    BENCHMARKED_CAPS.into_iter().filter_map(move |(name, cap)| Some((name, left(cap)?)))
 }
 
 /// A free choice under this cap, on one thread.
@@ -119,31 +119,26 @@ pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
 
 /// Bit slices in the widest registers, with the best transposition for them.
 fn bitsliced(features: Features, birth: Birth) -> Options {
-    let name = match birth {
-        Birth::Counter => "aes-ctr-walk/bitsliced512/avx512",
-        _ => "bitsliced512-to-blocks/gfni512-matrices",
+    let is_it = |name: &str| match birth {
+        Birth::Counter => name.starts_with("aes-ctr-walk/bitsliced"),
+        _ => name.starts_with("bitsliced") && name.contains("-to-blocks/"),
     };
-    if find(name).is_ok_and(|variant| variant.is_available(features)) {
-        Options { variants: vec![name.to_owned()], ..options(features) }
-    } else {
-        options(features.without(Features::GFNI | Features::VBMI))
-    }
+    let mut found = table().iter().filter(|row| is_it(&row.name) && row.is_available(features));
+    let variants = found.next_back().map(|row| row.name.clone()).into_iter().collect();
+    Options { variants, ..options(features) }
 }
 
 /// The best plan, the best without AES instructions, and others without further instructions.
 fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
-    let without_aes = features.without(Features::AES).without(Features::VAES);
+    let without_aes = features.without(Features::AES);
     let mut kinds = vec![
         Kind { name: "best", options: options(features) },
         Kind { name: "without-aes", options: options(without_aes) },
-        Kind { name: "without-aes-gfni", options: options(without_aes.without(Features::GFNI)) },
         Kind { name: "bitsliced", options: bitsliced(without_aes, birth) },
-        Kind {
-            name: "avx2-without-aes",
-            options: options(without_aes.without(Features::AVX512 | Features::VBMI | Features::GFNI)),
-        },
         Kind { name: "u64", options: options(Features::NONE) },
     ];
+    let capped = benchmarked(features).filter(|(name, _)| name.contains("-aes"));
+    kinds.extend(capped.map(|(name, features)| Kind { name, options: options(features) }));
     if birth == Birth::Counter
         && let Some(plain) = table()
             .iter()

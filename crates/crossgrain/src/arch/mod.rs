@@ -89,19 +89,32 @@ mod point;
 mod portable;
 mod side_by_side;
 mod tile;
+#[cfg_attr(
+    crossgrain_integers_only,
+    allow(unused_macros, reason = "a machine without registers has no tokens")
+)]
+mod token;
 mod widest;
 mod wiped;
 
 /// The machine that this is compiled for. `build.rs` chooses it.
-#[cfg_attr(not(crossgrain_integers_only), path = "x86_64/mod.rs")]
-#[cfg_attr(crossgrain_integers_only, path = "integers_only.rs")]
+#[cfg_attr(crossgrain_integers_only, path = "integers_only/mod.rs")]
+#[cfg_attr(all(target_arch = "x86_64", not(crossgrain_integers_only)), path = "x86_64/mod.rs")]
+#[cfg_attr(all(target_arch = "aarch64", not(crossgrain_integers_only)), path = "aarch64/mod.rs")]
 mod machine;
+
+/// The names of the machine's instructions. Unlike [`machine`], unoptimised builds have them too.
+#[cfg_attr(target_arch = "x86_64", path = "x86_64/features.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64/features.rs")]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "integers_only/features.rs")]
+mod named;
 
 use std::ops::{BitAnd, BitXor, Not};
 
 pub use buffers::Buffers;
 pub(crate) use buffers::bytes_of_mut;
 pub(crate) use clear::ClearRegisters;
+pub(crate) use features::known_caps;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use integer::{Integer, U64};
@@ -113,6 +126,8 @@ pub(crate) use machine::{
     clear_registers, fence, fetches_in_place, for_each_register, prefetch, prefetch_for_later,
     shuffles_whole_registers, stores_best_past_caches,
 };
+pub use named::{BENCHMARKED_CAPS, CAP_WITHOUT_AES, CAPS, NAMES as FEATURE_NAMES};
+pub(crate) use named::{CAP_BASES, CAP_REMOVALS};
 pub use point::computed as computed_by_integers;
 pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
@@ -132,7 +147,7 @@ mod sealed {
 
 /// A token: the proof that this CPU has a set of instructions.
 pub trait Isa: sealed::Sealed + Copy + Send + Sync + 'static {
-    /// The name in variant names: `avx2`, `vaes512`, …
+    /// The name in variant names, for example `portable`.
     const NAME: &'static str;
 
     /// The instructions, as features of the CPU.
@@ -297,6 +312,15 @@ pub trait ByteLanes: Register {
     ///
     /// Indices 16 to 127 give some byte of the lane, or zero: machines differ.
     fn shuffle_bytes(self, indices: Self) -> Self;
+
+    /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, for indices 0 to 15, or zero, for indices 16 to 127.
+    ///
+    /// Indices 128 to 255 give some byte of the lane, or zero.
+    #[inline(always)]
+    fn shuffle_bytes_up_to_15(self, isa: Self::Isa, indices: Self) -> Self {
+        let raised = indices.add_bytes(Self::splat(isa, eight(0x70)));
+        self.shuffle_bytes(raised & Self::splat(isa, eight(0x8f)))
+    }
 
     /// `byte` where the top bit of the selector's byte is clear, zero elsewhere.
     fn byte_where_top_bit_is_clear(isa: Self::Isa, byte: u8, selector: Self) -> Self;

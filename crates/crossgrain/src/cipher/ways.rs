@@ -123,11 +123,11 @@ fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
     W::broadcast(isa, &map[0]).shuffle_bytes(low) ^ W::broadcast(isa, &map[1]).shuffle_bytes(high)
 }
 
-/// Doubles each byte in AES's field. A shuffle reads zero where the top bit of the index is set.
+/// Doubles each byte in AES's field.
 #[inline(always)]
 fn doubled<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
-    let polynomial = W::splat(isa, eight(0x1b));
-    bytes.add_bytes(bytes) ^ (polynomial ^ polynomial.shuffle_bytes(bytes))
+    let reduction = W::splat(isa, eight(0x1b)) ^ W::byte_where_top_bit_is_clear(isa, 0x1b, bytes);
+    bytes.add_bytes(bytes) ^ reduction
 }
 
 /// Uses an AES instruction and undoes its ShiftRows. The maps before and after it are nibble tables; a map
@@ -251,15 +251,14 @@ fn scan<W: ByteLanes>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
     let zero = W::splat(isa, 0);
     let (mut below, mut above) = (zero, zero);
     for high in 0..8 {
-        // The top bit stays clear only in bytes whose high bits equal `high`. A shuffle reads zero at all
-        // others.
-        let at = (low_bits ^ W::splat(isa, eight((high as u8) << 4))).add_bytes(W::splat(isa, eight(0x70)));
+        // The result is at most 15 only in bytes whose high bits equal `high`.
+        let at = low_bits ^ W::splat(isa, eight((high as u8) << 4));
         let row = |half: usize| W::broadcast(isa, each_row(table, 8 * half + high));
-        below = below ^ row(0).shuffle_bytes(at);
-        above = above ^ row(1).shuffle_bytes(at);
+        below = below ^ row(0).shuffle_bytes_up_to_15(isa, at);
+        above = above ^ row(1).shuffle_bytes_up_to_15(isa, at);
     }
     // All ones where the top bit is clear.
-    let is_below = W::splat(isa, u64::MAX).shuffle_bytes(bytes);
+    let is_below = W::byte_where_top_bit_is_clear(isa, 0xff, bytes);
     above ^ (is_below & (below ^ above))
 }
 

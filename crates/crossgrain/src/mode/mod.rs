@@ -72,7 +72,7 @@ use crate::variant::{Policy, find};
 /// use crossgrain::mode::{Ctr, Options};
 /// use crossgrain::{Cipher, Key};
 ///
-/// let options = Options { threads: 1, features: Some("avx2".parse()?), ..Options::default() };
+/// let options = Options { threads: 1, features: Some("portable".parse()?), ..Options::default() };
 /// let stream = Ctr::with_options(&Key::new(Cipher::Aes128, &[7; 16])?, &[0; 16], &options)?;
 /// println!("{}", stream.plans()[0]); // what runs
 /// # Ok::<(), crossgrain::Error>(())

@@ -1,6 +1,7 @@
 //! Costs of variants: shipped estimates, or measurements from this machine.
 //!
-//! `estimates.txt` has one line per variant. Rows of described ciphers without a line get an estimate derived
+//! Estimates have one line per variant: those of a machine's registers in its folder under `arch`, those of
+//! integers in `estimates.txt`. Rows of described ciphers without a line get an estimate derived
 //! from their number of instructions. [`Costs::filled`] scales estimates for variants that were not measured
 //! here.
 
@@ -9,6 +10,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::compose::Cost;
+use crate::arch::ESTIMATES as REGISTER_ESTIMATES;
 use crate::block::{BLOCK_BYTES, Cipher, Direction};
 use crate::variant::{Action, Variant, table};
 
@@ -35,9 +37,14 @@ impl From<Cost> for Known {
     }
 }
 
+/// The lines of the shipped estimates.
+fn shipped() -> impl Iterator<Item = &'static str> {
+    include_str!("estimates.txt").lines().chain(REGISTER_ESTIMATES.lines())
+}
+
 static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
     // A test checks the format of the shipped text. A malformed line is skipped and loses only its own cost.
-    let mut costs: Costs = include_str!("estimates.txt").lines().filter_map(parse_line).collect();
+    let mut costs: Costs = shipped().filter_map(parse_line).collect();
     for row in table().iter().filter(|row| !costs.by_name.contains_key(&row.name)).collect::<Vec<_>>() {
         costs.by_name.extend(Costs::derived(row).map(|cost| (row.name.clone(), cost.into())));
     }

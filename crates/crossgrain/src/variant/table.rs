@@ -31,6 +31,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(aes, W => aes::rows::by_instructions::<W>(&mut rows));
     across_the_grain::<u64>(&mut rows);
     for_each_register!(all, W => across_the_grain::<W>(&mut rows));
+    for_each_register!(more_gates, W => across_the_grain::<W>(&mut rows));
     for_each_register!(all, W => within_the_byte::<W>(&mut rows));
     for_each_register!(all, W => aes::rows::between_the_grains::<W, Nibbles, 1>(&mut rows));
     for_each_register!(byte_tables, W => aes::rows::between_the_grains::<W, Permute, 1>(&mut rows));

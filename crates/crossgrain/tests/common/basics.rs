@@ -1,22 +1,18 @@
 //! Helpers for the tests of all crates: data, keys, ISA caps and the number of random cases.
-#![allow(dead_code, reason = "each test uses its own part of this")]
+#![allow(dead_code, unused_imports, reason = "each test uses its own part of this")]
 
+pub(crate) use crossgrain::internal::arch::{CAP_WITHOUT_AES, CAPS};
 use crossgrain::mode::Options;
-use crossgrain::{Cipher, Key};
+use crossgrain::{Cipher, Features, Key};
 use proptest::prelude::ProptestConfig;
 
-/// ISA caps that together switch off every extension.
-pub(crate) const CAPS: [&str; 9] = [
-    "portable",
-    "sse2-aes",
-    "sse2",
-    "avx2-aes-gfni",
-    "avx2-aes",
-    "avx2",
-    "avx512-aes-gfni-vbmi",
-    "avx512-aes",
-    "avx512",
-];
+/// The cap that allows everything.
+pub(crate) const ALL_CAP: &str = CAPS[CAPS.len() - 1];
+
+/// Those of these caps that this machine has.
+pub(crate) fn known_caps<const N: usize>(caps: [&'static str; N]) -> Vec<&'static str> {
+    caps.into_iter().filter(|cap| cap.parse::<Features>().is_ok()).collect()
+}
 
 /// Pseudo-random bytes, the same for the same seed.
 pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {

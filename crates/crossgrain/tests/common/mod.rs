@@ -4,7 +4,7 @@
 
 mod basics;
 
-pub(crate) use basics::{CAPS, capped, cases, hex, key, painted};
+pub(crate) use basics::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, cases, hex, key, known_caps, painted};
 
 use cipher::consts::U16;
 use cipher::{

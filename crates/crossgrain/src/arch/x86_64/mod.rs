@@ -30,7 +30,7 @@ pub(crate) use self::list::for_each_register;
 use self::raw::Raw;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, GfniVbmi512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256,
-    Vclmul512,
+    Vclmul512, hashes_best_in_lanes,
 };
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
@@ -38,6 +38,9 @@ use super::{
     AesLanes, Arithmetic, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32,
     Lanes, Register, Shift, Word, eight, gates,
 };
+
+/// Estimated costs of the kernels on these registers, for the planner. The cores were AMD's Zen 4.
+pub const ESTIMATES: &str = include_str!("estimates.txt");
 
 /// Orders streaming stores before all later stores.
 #[inline(always)]
@@ -410,6 +413,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     fn shuffle_bytes(self, indices: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shuffle_bytes(indices.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn shuffle_bytes_up_to_15(self, isa: I, indices: Self) -> Self {
+        // PSHUFB takes indices below 128 modulo 16.
+        self.shuffle_bytes(indices.add_bytes(Self::splat(isa, eight(0x70))))
     }
 
     #[inline(always)]

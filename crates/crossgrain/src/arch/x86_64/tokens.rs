@@ -10,32 +10,26 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
-use crate::arch::{Features, Isa, Kernel};
+use crate::arch::Features;
+use crate::arch::token::isa;
 
 pub(in crate::arch) fn detect_features() -> Features {
-    let mut found = Features::NONE;
-    let mut note = |there: bool, feature| {
-        if there {
-            found = found | feature;
-        }
-    };
-    note(is_x86_feature_detected!("ssse3"), Features::SSE2);
-    note(is_x86_feature_detected!("avx2"), Features::AVX2);
-    note(
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("bmi2"),
-        Features::AVX512,
-    );
-    note(is_x86_feature_detected!("aes"), Features::AES);
-    note(is_x86_feature_detected!("vaes"), Features::VAES);
-    note(is_x86_feature_detected!("gfni"), Features::GFNI);
-    note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
-    note(is_x86_feature_detected!("pclmulqdq"), Features::CLMUL);
-    note(is_x86_feature_detected!("vpclmulqdq"), Features::VCLMUL);
-    found
+    let has_avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("bmi2");
+    Features::found([
+        (Features::SSE2, is_x86_feature_detected!("ssse3")),
+        (Features::AVX2, is_x86_feature_detected!("avx2")),
+        (Features::AVX512, has_avx512),
+        (Features::AES, is_x86_feature_detected!("aes")),
+        (Features::VAES, is_x86_feature_detected!("vaes")),
+        (Features::GFNI, is_x86_feature_detected!("gfni")),
+        (Features::VBMI, is_x86_feature_detected!("avx512vbmi")),
+        (Features::CLMUL, is_x86_feature_detected!("pclmulqdq")),
+        (Features::VCLMUL, is_x86_feature_detected!("vpclmulqdq")),
+    ])
 }
 
 /// The result of CPUID for `leaf`.
@@ -66,6 +60,11 @@ fn is_intel() -> bool {
     *IS_INTEL
 }
 
+/// Whether hashing one message in each 32-bit lane is faster than hashing them one after another.
+pub fn hashes_best_in_lanes(features: Features) -> bool {
+    features.contains(Features::AVX2)
+}
+
 /// Whether the CPU executes 512-bit instructions in one piece and shuffles two registers at a time. AMD's
 /// CPUs do from Zen 5 on (family 26). Zen 4 executes them in halves. Intel's CPUs have one port for these
 /// shuffles.
@@ -88,51 +87,6 @@ pub(in crate::arch) fn cpu_model() -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
-}
-
-/// Defines a token. Only `detect` makes it; `enter` compiles a kernel for `$target_features`.
-macro_rules! isa {
-    ($(#[$doc:meta])* $Isa:ident, $name:literal, $needs:expr, $enter:ident, $target_features:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $Isa(());
-
-        const _: () = {
-            // A method of the kernel, so that the compiler places it in the kernel's codegen unit. These
-            // units compile in parallel.
-            trait Enter: Kernel {
-                /// # Safety
-                /// The CPU must have the features named.
-                #[target_feature(enable = $target_features)]
-                unsafe fn $enter(self) -> Self::Output {
-                    if const { Self::SPILLS } {
-                        align_frame();
-                    }
-                    self.run()
-                }
-            }
-
-            impl<K: Kernel> Enter for K {}
-
-            impl crate::arch::sealed::Sealed for $Isa {}
-
-            impl Isa for $Isa {
-                const NAME: &'static str = $name;
-                const NEEDS: Features = $needs;
-
-                fn detect(allowed: Features) -> Option<Self> {
-                    let there = allowed & Features::of_cpu();
-                    there.contains(Self::NEEDS).then_some(Self(()))
-                }
-
-                #[inline]
-                fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-                    // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
-                    unsafe { kernel.$enter() }
-                }
-            }
-        };
-    };
 }
 
 /// Aligns the stack frame of the calling function to a cache line.

@@ -19,6 +19,7 @@ pub(crate) fn push(rows: &mut Vec<Variant>) {
     across_the_grain::<u64>(rows);
     on_words::<u32>(rows);
     for_each_register!(all, W => on_words::<W>(rows));
+    for_each_register!(more_gates, W => on_words::<W>(rows));
 }
 
 /// Downcasts a part and keys to those of Serpent.
