@@ -42,7 +42,6 @@ pub(crate) fn searcher(id: &str) -> PyResult<Box<dyn Device>> {
 }
 
 /// The error of a package that was built without GPU support.
-#[cfg(not(feature = "gpu"))]
 pub(crate) fn not_built(id: &str) -> PyErr {
     crate::Error::new_err(format!("{id}: this package was built without GPUs: install crossgrain[gpu]"))
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::Error;
 use crate::buffer::Lent;
-use crate::device::first_hardware;
+use crate::device::{first_hardware, not_built};
 use crate::pool;
 
 /// Open places by the name the caller gave, each with its resolved name.
@@ -51,9 +51,8 @@ fn place(py: Python<'_>, asked: &str) -> PyResult<(String, Place)> {
         if let Some(known) = places.get(asked) {
             return Ok(known.clone());
         }
-        #[cfg(not(feature = "gpu"))]
-        if matches!(policy, Policy::Cuda(_) | Policy::Wgpu(_)) {
-            return Err(crate::device::not_built(asked));
+        if cfg!(not(feature = "gpu")) && matches!(policy, Policy::Cuda(_) | Policy::Wgpu(_)) {
+            return Err(not_built(asked));
         }
         let name = resolved(asked);
         let opened = match places.get(&name) {
