@@ -300,7 +300,7 @@ impl Core {
 }
 
 impl Core {
-    /// Fills memory from the place at which `rng` stands. Returns the place after it, unless `rng` is there.
+    /// Fills memory from the position of `rng`. Returns the place after it, unless `rng` has moved there.
     fn filled(
         &self,
         py: Python<'_>,

@@ -1,14 +1,14 @@
-//! Numbers made of the words of a stream, on several threads: float32 and bounded integers, each equal to
+//! Draws numbers from a stream on several threads: float32 and bounded integers, each equal to
 //! what NumPy's `Generator` draws one after another.
 //!
-//! NumPy takes units of 1, 2, 4 or 8 bytes from the stream, in order. A float32 is made of one 4-byte unit.
+//! NumPy takes units of 1, 2, 4 or 8 bytes from the stream, in order. One 4-byte unit gives a float32.
 //! For an integer of a range of `n` values, Lemire's method multiplies a unit of `b` bits by `n`. The upper
 //! `b` bits of the product are the result. The unit is rejected if the lower `b` bits are less than
 //! 2ᵇ mod n. Whether a unit is rejected depends on nothing else, so each thread filters its own units:
 //!
 //! ```text
 //! repeat, until the output is full:
-//!     one unit for each missing integer; each piece writes what it accepts to its own front
+//!     one unit for each missing integer; each piece writes its accepted integers to its own front
 //!     the pieces are moved together
 //! ```
 //!

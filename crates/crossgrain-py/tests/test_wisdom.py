@@ -47,7 +47,7 @@ def test_stored_costs_are_used(tmp_path):
         pytest.skip("wisdom of the command line (CROSSGRAIN_PROGRAM does not name it)")
     path = tmp_path / "wisdom.json"
     environment = {**os.environ, "CROSSGRAIN_WISDOM": str(path)}
-    subprocess.run([program, "wisdom", "measure", "aes-256", "--budget-ms", "500"], env=environment, check=True, capture_output=True)
+    subprocess.run([program, "wisdom", "measure", "--cipher", "aes-256", "--budget-ms", "500"], env=environment, check=True, capture_output=True)
     before, after = shown(tmp_path / "missing.json"), shown(path)
     assert before[0] != after[0] and before[2:] == after[2:]
 
