@@ -44,6 +44,8 @@ def draw(array: NDArray[np.float64], words: NDArray[np.uint8]) -> None:
     plans = crossgrain.plan("aes-256", "gcm")
     assert_type(plans[0].stages[0].name, str)
 
+    seeds: list[AESCounter] = [AESCounter(np.int64(1)), AESCounter([1, 2]), AESCounter(np.random.SeedSequence(1))]
+    seeds.clear()
     stream = AESCounter(1, counter=np.int64(5), bits=256)
     assert_type(stream.random_raw(), int)
     assert_type(stream.random_raw((2, 3)), NDArray[np.uint64])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     #: The key of a generator.
     Key: TypeAlias = Union[SupportsIndex, Bytes, Sequence[SupportsIndex]]
     #: The seed of a generator.
-    Seed: TypeAlias = Union[None, int, Sequence[int], NDArray[np.integer[Any]], ISeedSequence]
+    Seed: TypeAlias = Union[None, SupportsIndex, Sequence[SupportsIndex], NDArray[np.integer[Any]], ISeedSequence]
     #: A generator, or what one is made from.
     Source: TypeAlias = Union[Seed, AESCounter, SerpentCounter, Generator]
     #: Chunks as Dask takes them.
