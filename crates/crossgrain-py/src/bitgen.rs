@@ -18,13 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossgrain::mode::Options;
 use crossgrain::stream::{Stream, StreamRng};
 use crossgrain::{Cipher, Key};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods};
 use zeroize::Zeroizing;
 
 use crate::buffer::{Lent, taken};
+use crate::draw::Tape;
 use crate::{pool, refused};
 
 /// NumPy's `bitgen_t`.
@@ -41,10 +42,10 @@ struct BitGen {
 const CAPSULE: &CStr = c"BitGenerator";
 
 /// Bytes of a word.
-const WORD_BYTES: usize = size_of::<u64>();
+pub(crate) const WORD_BYTES: usize = size_of::<u64>();
 
 /// Words of a block.
-const BLOCK_WORDS: usize = 2;
+pub(crate) const BLOCK_WORDS: usize = 2;
 
 /// A stream at a position between words.
 struct State {
@@ -57,7 +58,7 @@ struct State {
 }
 
 /// A position in a form for Python: the block, the word within it, and the unused half of a word, if any.
-type Place = (u128, usize, Option<u32>);
+pub(crate) type Place = (u128, usize, Option<u32>);
 
 impl State {
     fn new(py: Python<'_>, cipher: Cipher, key: Zeroizing<Vec<u8>>, threads: usize) -> PyResult<Self> {
@@ -192,7 +193,7 @@ impl Core {
         threads: usize,
         lock: Py<PyAny>,
     ) -> PyResult<Self> {
-        let state = State::new(py, cipher.parse().map_err(refused)?, taken(key, "the key")?, threads)?;
+        let state = State::new(py, cipher.parse().map_err(refused)?, taken(key, "key")?, threads)?;
         Ok(Self { state: Box::new(UnsafeCell::new(state)), lock, is_used: AtomicBool::new(false), threads })
     }
 
@@ -220,7 +221,7 @@ impl Core {
     /// Moves to a place. Another key replaces the present one in the same memory, because C code may hold a
     /// pointer to the state. If the key or the place is invalid, the generator is unchanged.
     fn restore(&self, py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, place: Place) -> PyResult<()> {
-        let (cipher, key) = (cipher.parse().map_err(refused)?, taken(key, "the key")?);
+        let (cipher, key) = (cipher.parse().map_err(refused)?, taken(key, "key")?);
         if place.1 >= BLOCK_WORDS {
             return Err(PyValueError::new_err(format!("a block has words 0 and 1, and no word {}", place.1)));
         }
@@ -253,8 +254,12 @@ impl Core {
     fn fill(&self, py: Python<'_>, out: &Bound<'_, PyAny>, uniform: bool) -> PyResult<()> {
         let mut out = Lent::to_write(out, "out")?;
         self.alone(py, |state| {
-            fill(py, self.threads, &mut state.rng, &mut out, uniform)?;
-            state.finish_word();
+            let place = state.place();
+            let next = self.filled(py, &mut state.rng, place, &mut out, uniform)?;
+            match next {
+                Some(next) => state.seek(next),
+                None => state.finish_word(),
+            }
             Ok(())
         })
     }
@@ -270,18 +275,56 @@ impl Core {
     ) -> PyResult<()> {
         let mut out = Lent::to_write(out, "out")?;
         let mut rng = self.alone(py, |state| Ok(state.rng.stream().rng()))?;
-        rng.seek_block(block, word % BLOCK_WORDS * WORD_BYTES);
-        fill(py, self.threads, &mut rng, &mut out, uniform)
+        let word = word % BLOCK_WORDS;
+        rng.seek_block(block, word * WORD_BYTES);
+        self.filled(py, &mut rng, (block, word, None), &mut out, uniform).map(drop)
+    }
+
+    /// Fills an array with integers from `first` to `first + last`, modulo their size.
+    fn fill_integers(&self, py: Python<'_>, out: &Bound<'_, PyAny>, first: u64, last: u64) -> PyResult<()> {
+        let mut out = Lent::to_write(out, "out")?;
+        if !out.is_integers() {
+            return Err(PyTypeError::new_err("out holds no integers in this machine's byte order"));
+        }
+        let (item_bytes, threads) = (out.item_bytes(), pool::worth(self.threads, out.len_bytes()));
+        if item_bytes < WORD_BYTES && last >> (8 * item_bytes) != 0 {
+            return Err(PyValueError::new_err("the range exceeds that of the integers of out"));
+        }
+        self.alone(py, |state| {
+            let tape = Tape::new(state.rng.stream().clone(), state.place());
+            let work = || tape.fill_integers(out.bytes_mut(), item_bytes, (first, last), threads);
+            state.seek(pool::run(py, threads, work)?);
+            Ok(())
+        })
     }
 }
 
-fn fill(py: Python<'_>, threads: usize, rng: &mut StreamRng, out: &mut Lent, uniform: bool) -> PyResult<()> {
-    let threads = pool::worth(threads, out.len_bytes());
-    if !uniform {
-        return pool::run(py, threads, || rng.fill_bytes(out.bytes_mut()));
+impl Core {
+    /// Fills memory from the position of `rng`. Returns the place after it, unless `rng` has moved there.
+    fn filled(
+        &self,
+        py: Python<'_>,
+        rng: &mut StreamRng,
+        place: Place,
+        out: &mut Lent,
+        uniform: bool,
+    ) -> PyResult<Option<Place>> {
+        let threads = pool::worth(self.threads, out.len_bytes());
+        if !uniform {
+            return pool::run(py, threads, || rng.fill_bytes(out.bytes_mut())).map(|()| None);
+        }
+        match out.is_f32() {
+            true => {
+                let tape = Tape::new(rng.stream().clone(), place);
+                pool::run(py, threads, || tape.fill_f32(out.bytes_mut(), threads)).map(Some)
+            }
+            false => match out.numbers_mut() {
+                Some(numbers) => pool::run(py, threads, || rng.fill_f64(numbers)).map(|()| None),
+                None => {
+                    let why = "out for uniform numbers is an aligned array of float64 or float32";
+                    Err(PyValueError::new_err(why))
+                }
+            },
+        }
     }
-    let Some(numbers) = out.numbers_mut() else {
-        return Err(PyValueError::new_err("uniform numbers need an aligned array of float64"));
-    };
-    pool::run(py, threads, || rng.fill_f64(numbers))
 }

@@ -183,9 +183,19 @@ impl Lent {
         unsafe { std::slice::from_raw_parts_mut(self.view.buf.cast(), self.len_bytes()) }
     }
 
+    /// Whether the elements are float32.
+    pub(crate) fn is_f32(&self) -> bool {
+        format::native(self.format()) == Some(b'f')
+    }
+
+    /// Whether the elements are integers.
+    pub(crate) fn is_integers(&self) -> bool {
+        format::native(self.format()).is_some_and(|kind| b"bBhHiIlLqQnN".contains(&kind))
+    }
+
     /// The bytes as numbers. `None` if the format is not float64 or the memory is not aligned.
     pub(crate) fn numbers_mut(&mut self) -> Option<&mut [f64]> {
-        if !format::is_f64(self.format()) {
+        if format::native(self.format()) != Some(b'd') {
             return None;
         }
         // SAFETY: any eight bytes are a valid number.

@@ -3,43 +3,60 @@
 //!
 //! A file gets its name only when it is complete. A decrypted file also has to be authentic.
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{mem, process};
 
 use crossgrain::mode::Options;
+use crossgrain::plan::Costs;
 use crossgrain_container::{
-    Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
+    Argon2id, Damage, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
 use crossgrain_files::{Content, Error as NotWritten, NewFile, Stamp, begin, settled};
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::buffer::{Lent, taken};
-use crate::{Error, Forged, pool};
+use crate::file_object::{Input, Output};
+use crate::{Damaged, Error, Truncated, WrongKey, pool, wisdom};
 
 /// Bytes between two progress reports.
 const STEP_BYTES: usize = 1 << 20;
 
-/// An error of the container, or the system's error inside it, as a Python exception.
-fn refused(refusal: Refusal) -> PyErr {
+/// `EEXIST` on all systems.
+const EXISTS: i32 = 17;
+
+/// An error of the container, or the system's error inside it, as a Python exception. `path` is the file that
+/// was read or written, if it has one.
+fn refused(refusal: Refusal, path: Option<&Path>) -> PyErr {
+    let told = refusal.to_string();
     match refusal {
-        Refusal::Io(error) => failed(error),
-        Refusal::Damaged(damage) => Forged::new_err(damage.to_string()),
-        refusal => Error::new_err(refusal.to_string()),
+        Refusal::Io(error) => failed(error, path),
+        Refusal::WrongKey | Refusal::WantsKey | Refusal::WantsPassphrase => WrongKey::new_err(told),
+        Refusal::Damaged(Damage::Truncated { .. }) | Refusal::TruncatedHeader => Truncated::new_err(told),
+        Refusal::Damaged(_) | Refusal::BadHeader(_) => Damaged::new_err(told),
+        _ => Error::new_err(told),
     }
 }
 
-/// An error of a stream. It may contain an error of the container.
-fn failed(error: io::Error) -> PyErr {
-    error.downcast::<Refusal>().map_or_else(PyErr::from, refused)
+/// An error of a stream. It may contain an error of the container, or an exception of a file object.
+fn failed(error: io::Error, path: Option<&Path>) -> PyErr {
+    match (error.downcast::<Refusal>(), path) {
+        (Ok(refusal), _) => refused(refusal, path),
+        (Err(error), Some(path)) => told(error, path),
+        (Err(error), None) => error.into(),
+    }
 }
 
 /// An encrypted file, open for reading.
 #[pyclass]
 pub(crate) struct Reader {
-    inner: Decryptor<File>,
+    inner: Decryptor<Input>,
+    path: Option<PathBuf>,
     threads: usize,
 }
 
@@ -48,26 +65,37 @@ impl Reader {
     #[new]
     fn new(
         py: Python<'_>,
-        source: PathBuf,
+        source: &Bound<'_, PyAny>,
         secret: &Bound<'_, PyAny>,
         is_passphrase: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let secret = taken(secret, "the key")?;
-        let options = Options { threads, ..Options::default() };
-        let input = File::open(&source).map_err(|error| told(error, &source))?;
+        let secret = taken(secret, secret_name(is_passphrase))?;
+        let (mut input, path) = match Input::of_object(source) {
+            Some(input) => (input, None),
+            None => {
+                let path: PathBuf = source.extract()?;
+                (Input::File(File::open(&path).map_err(|error| told(error, &path))?), Some(path))
+            }
+        };
         let secret = as_secret(&secret, is_passphrase);
+        let named = |refusal| refused(refusal, path.as_deref());
+        let header = pool::run(py, 1, || Header::read(&mut input))?.map_err(named)?;
+        let options = options(threads, wisdom::costs(py, header.suite.cipher())?);
         let begun = pool::run(py, deriving_threads(secret, threads), || {
-            Decryptor::new(input, secret, &Limits::default(), &options)
+            let key = header.input_key(secret, &Limits::default())?;
+            Decryptor::bare(input, header.suite, &key, &header.to_bytes(), &options)
         })?;
-        Ok(Self { inner: begun.map_err(refused)?, threads })
+        let inner = begun.map_err(named)?;
+        Ok(Self { inner, path, threads })
     }
 
     /// Reads into `out` until it is full or the file ends. Returns the number of bytes.
     fn readinto(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = Lent::to_write(out, "the buffer")?;
         let threads = pool::worth(self.threads, out.len_bytes());
-        pool::run(py, threads, || fill(&mut self.inner, out.bytes_mut()))?.map_err(failed)
+        pool::run(py, threads, || fill(&mut self.inner, out.bytes_mut()))?
+            .map_err(|error| failed(error, self.path.as_deref()))
     }
 
     /// Seeks, relative to the beginning (0), the current position (1) or the end (2).
@@ -79,7 +107,7 @@ impl Reader {
             _ => None,
         };
         let to = to.ok_or_else(|| Error::new_err(format!("no place is {offset} bytes from {whence}")))?;
-        pool::run(py, 1, || self.inner.seek(to))?.map_err(failed)
+        pool::run(py, 1, || self.inner.seek(to))?.map_err(|error| failed(error, self.path.as_deref()))
     }
 }
 
@@ -87,11 +115,11 @@ impl Reader {
 #[pyclass]
 pub(crate) struct Writer {
     /// `None` once it is finished or a write has failed.
-    inner: Option<(Encryptor<File>, NewFile)>,
+    inner: Option<(Encryptor<Output>, Option<NewFile>)>,
     /// The process that created it. In a forked process, a copy would encrypt other bytes under the same
     /// nonces.
     process: u32,
-    target: PathBuf,
+    path: Option<PathBuf>,
     threads: usize,
 }
 
@@ -100,20 +128,27 @@ impl Writer {
     #[new]
     fn new(
         py: Python<'_>,
-        target: PathBuf,
+        target: &Bound<'_, PyAny>,
         secret: &Bound<'_, PyAny>,
         is_passphrase: bool,
         suite: &str,
         overwrite: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let secret = taken(secret, "the key")?;
+        let secret = taken(secret, secret_name(is_passphrase))?;
         if is_passphrase && secret.is_empty() {
             return Err(Error::new_err("the passphrase is empty: choose one"));
         }
-        let options = Options { threads, ..Options::default() };
-        let suite: Suite = suite.parse().map_err(refused)?;
-        let (place, output) = begun(&target, overwrite, Content::Open)?;
+        let suite: Suite = suite.parse().map_err(|refusal| refused(refusal, None))?;
+        let options = options(threads, wisdom::costs(py, suite.cipher())?);
+        let (output, place, path) = match Output::of_object(target) {
+            Some(output) => (output, None, None),
+            None => {
+                let path: PathBuf = target.extract()?;
+                let (place, file) = begun(&path, overwrite, Content::Open)?;
+                (Output::File(file), Some(place), Some(path))
+            }
+        };
         let secret = as_secret(&secret, is_passphrase);
         let begun = pool::run(py, deriving_threads(secret, threads), || {
             let header = match secret {
@@ -122,15 +157,16 @@ impl Writer {
             };
             Encryptor::new(output, &header, secret, &options)
         })?;
-        let inner = Some((begun.map_err(refused)?, place));
-        Ok(Self { inner, process: process::id(), target, threads })
+        let encryptor = begun.map_err(|refusal| refused(refusal, path.as_deref()))?;
+        Ok(Self { inner: Some((encryptor, place)), process: process::id(), path, threads })
     }
 
     /// Writes all bytes and returns their number. After an error no file is created.
     fn write(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let data = Lent::to_read(data, "data")?;
         let (threads, (mut encryptor, place)) = (self.threads, self.under_way()?);
-        pool::run(py, threads, || encryptor.write_all(data.bytes()))?.map_err(failed)?;
+        pool::run(py, threads, || encryptor.write_all(data.bytes()))?
+            .map_err(|error| failed(error, self.path.as_deref()))?;
         self.inner = Some((encryptor, place));
         Ok(data.len_bytes())
     }
@@ -138,13 +174,17 @@ impl Writer {
     /// Writes the rest and gives the file its name.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let (encryptor, place) = self.under_way()?;
-        pool::run(py, self.threads, || encryptor.finish())?.map_err(refused)?;
-        place.finish().map_err(|why| not_written(why, &self.target))
+        let path = self.path.as_deref();
+        pool::run(py, self.threads, || encryptor.finish())?.map_err(|refusal| refused(refusal, path))?;
+        match (place, path) {
+            (Some(place), Some(path)) => place.finish().map_err(|why| not_written(why, path)),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Writer {
-    fn under_way(&mut self) -> PyResult<(Encryptor<File>, NewFile)> {
+    fn under_way(&mut self) -> PyResult<(Encryptor<Output>, Option<NewFile>)> {
         if self.process != process::id() {
             let why = "another process began the file, from which this one was forked: begin another file";
             return Err(Error::new_err(why));
@@ -163,6 +203,14 @@ impl Drop for Writer {
             mem::forget(place);
         }
     }
+}
+
+const fn secret_name(is_passphrase: bool) -> &'static str {
+    if is_passphrase { "passphrase" } else { "key" }
+}
+
+fn options(threads: usize, costs: Option<Arc<Costs>>) -> Options {
+    Options { threads, costs, ..Options::default() }
 }
 
 fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
@@ -185,7 +233,7 @@ fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
 pub(crate) fn encrypt_file(
     py: Python<'_>,
     source: PathBuf,
-    target: PathBuf,
+    target: &Bound<'_, PyAny>,
     secret: &Bound<'_, PyAny>,
     is_passphrase: bool,
     suite: &str,
@@ -197,7 +245,7 @@ pub(crate) fn encrypt_file(
     let before = settled(&input).map_err(|error| told(error, &source))?;
     let mut writer = Writer::new(py, target, secret, is_passphrase, suite, overwrite, threads)?;
     let (mut encryptor, place) = writer.under_way()?;
-    let len_bytes = step.copy(py, &mut input, &mut encryptor)?;
+    let len_bytes = step.copy(py, (&mut input, Some(&source)), (&mut encryptor, writer.path.as_deref()))?;
     let after = input.metadata().map_err(|error| told(error, &source))?;
     // Files generated by the system have length 0. Times of files other than regular ones mean nothing.
     let is_whole = len_bytes == before.len() || before.len() == 0;
@@ -215,7 +263,7 @@ pub(crate) fn encrypt_file(
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn decrypt_file(
     py: Python<'_>,
-    source: PathBuf,
+    source: &Bound<'_, PyAny>,
     target: PathBuf,
     secret: &Bound<'_, PyAny>,
     is_passphrase: bool,
@@ -224,9 +272,9 @@ pub(crate) fn decrypt_file(
     threads: usize,
 ) -> PyResult<u64> {
     let (place, mut output) = begun(&target, overwrite, Content::Plaintext)?;
-    let (_, step) = Step::new(&source, threads, progress)?;
-    let mut reader = Reader::new(py, source, secret, is_passphrase, threads)?;
-    let len_bytes = step.copy(py, &mut reader.inner, &mut output)?;
+    let (_, step) = Step::new(&source.extract::<PathBuf>()?, threads, progress)?;
+    let Reader { mut inner, path, .. } = Reader::new(py, source, secret, is_passphrase, threads)?;
+    let len_bytes = step.copy(py, (&mut inner, path.as_deref()), (&mut output, Some(&target)))?;
     place.finish().map_err(|why| not_written(why, &target))?;
     Ok(len_bytes)
 }
@@ -250,17 +298,17 @@ impl<'py> Step<'py> {
     fn copy(
         &self,
         py: Python<'_>,
-        input: &mut (impl Read + Send),
-        output: &mut (impl Write + Send),
+        (input, source): (&mut (impl Read + Send), Option<&Path>),
+        (output, target): (&mut (impl Write + Send), Option<&Path>),
     ) -> PyResult<u64> {
         let mut buffer = Zeroizing::new(vec![0; STEP_BYTES]);
         let mut done_bytes = 0;
         loop {
             let step = || {
-                let count = fill(input, &mut buffer)?;
-                output.write_all(&buffer[..count]).map(|()| count)
+                let count = fill(input, &mut buffer).map_err(|error| (error, source))?;
+                output.write_all(&buffer[..count]).map(|()| count).map_err(|error| (error, target))
             };
-            let count = pool::run(py, self.threads, step)?.map_err(failed)?;
+            let count = pool::run(py, self.threads, step)?.map_err(|(error, path)| failed(error, path))?;
             done_bytes += count as u64;
             if let Some(progress) = &self.progress {
                 progress.call1((done_bytes, self.total_bytes))?;
@@ -284,12 +332,20 @@ fn begun(target: &Path, overwrite: bool, content: Content) -> PyResult<(NewFile,
 fn not_written(why: NotWritten, path: &Path) -> PyErr {
     match why {
         NotWritten::Io(error) => told(error, path),
-        NotWritten::Exists => told(io::ErrorKind::AlreadyExists.into(), path),
+        NotWritten::Exists => {
+            PyFileExistsError::new_err((EXISTS, "File exists", path.as_os_str().to_owned()))
+        }
         refusal => Error::new_err(format!("{}: {refusal}", path.display())),
     }
 }
 
-/// A system error with the path, as the matching Python exception.
+/// A system error as Python's own functions raise it, with its number and the path.
 fn told(error: io::Error, path: &Path) -> PyErr {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
+    let Some(number) = error.raw_os_error() else { return error.into() };
+    let name: OsString = path.as_os_str().to_owned();
+    Python::attach(|py| {
+        let reason =
+            py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());
+        PyOSError::new_err((number, reason.unwrap_or_else(|_| error.to_string()), name))
+    })
 }

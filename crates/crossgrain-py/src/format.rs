@@ -48,13 +48,13 @@ pub(crate) fn check(format: &[u8], item_bytes: usize, to: Use) -> Result<(), Fau
     if size == item_bytes { Ok(()) } else { Err(Fault::Gaps) }
 }
 
-/// Whether an element is a float64 in this machine's byte order.
-pub(crate) fn is_f64(format: &[u8]) -> bool {
+/// The type of an element that is one number in this machine's byte order.
+pub(crate) fn native(format: &[u8]) -> Option<u8> {
     let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
     match format {
-        b"d" => true,
-        [order, b'd'] => [b'@', b'=', b'^', native].contains(order),
-        _ => false,
+        [kind] => Some(*kind),
+        [order, kind] => [b'@', b'=', b'^', native].contains(order).then_some(*kind),
+        _ => None,
     }
 }
 

@@ -6,6 +6,8 @@
 mod bitgen;
 mod buffer;
 mod device;
+mod draw;
+mod file_object;
 mod files;
 mod format;
 mod modes;
@@ -13,13 +15,17 @@ mod parallel;
 mod plan;
 mod pool;
 mod search;
+mod wisdom;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
-create_exception!(crossgrain, Forged, Error, "A tag is wrong: no plaintext is given.");
+create_exception!(crossgrain, WrongKey, Error, "The key or passphrase is not that of the file.");
+create_exception!(crossgrain, Forged, Error, "The data is not authentic: a tag is wrong.");
+create_exception!(crossgrain, Damaged, Forged, "An encrypted file was changed.");
+create_exception!(crossgrain, Truncated, Damaged, "The data is cut off.");
 
 /// An error of the engine as a Python exception.
 fn refused(error: crossgrain::Error) -> PyErr {
@@ -32,7 +38,10 @@ fn refused(error: crossgrain::Error) -> PyErr {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;
+    module.add("WrongKey", module.py().get_type::<WrongKey>())?;
     module.add("Forged", module.py().get_type::<Forged>())?;
+    module.add("Damaged", module.py().get_type::<Damaged>())?;
+    module.add("Truncated", module.py().get_type::<Truncated>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bitgen::Core>()?;
     module.add_function(wrap_pyfunction!(buffer::bytes_of, module)?)?;

@@ -3,14 +3,14 @@
 use crossgrain::Policy;
 use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Start};
 use crossgrain::plan::Plans;
-use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal};
+use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Error as Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use zeroize::Zeroizing;
 
 use crate::buffer::{Lent, taken};
-use crate::{Error, Forged, pool, refused};
+use crate::{Error, Forged, Truncated, pool, refused, wisdom};
 
 /// Options of a mode, as passed by Python's half.
 #[derive(FromPyObject)]
@@ -35,7 +35,8 @@ impl How {
         self
     }
 
-    pub(crate) fn options(&self) -> PyResult<Options> {
+    /// The options for a cipher, with the costs that are stored for it.
+    pub(crate) fn options(&self, py: Python<'_>, cipher: Cipher) -> PyResult<Options> {
         let plans = self.plans.iter().map(|plans| plans.parse::<Plans>().map(Into::into));
         Ok(Options {
             policy: self.policy.parse::<Policy>().map_err(refused)?,
@@ -43,7 +44,7 @@ impl How {
             variants: self.variants.clone(),
             plans: plans.collect::<Result<_, _>>().map_err(refused)?,
             threads: self.threads,
-            ..Options::default()
+            costs: wisdom::costs(py, cipher)?,
         })
     }
 }
@@ -91,10 +92,10 @@ pub(crate) fn apply<'py>(
     sector_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
-    let (iv, how) = (taken(iv, "the iv")?, how.worth(data.len_bytes()));
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "key")?);
+    let (iv, how) = (taken(iv, "iv")?, how.worth(data.len_bytes()));
     let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
-    let (start, options) = (Start { iv: &iv, sector, sector_bytes }, how.options()?);
+    let (start, options) = (Start { iv: &iv, sector, sector_bytes }, how.options(py, cipher)?);
     let work = |buffers: Buffers<'_>| {
         mode.unauthenticated(cipher, &key, direction(decrypt), &start, &options)?.apply_whole(buffers)
     };
@@ -172,12 +173,12 @@ pub(crate) fn apply_sealed<'py>(
     tag_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "key")?);
     let how = how.worth(data.len_bytes());
-    let options = how.options()?;
     let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
+    let options = how.options(py, cipher)?;
     let nonce = match nonce {
-        Some(nonce) => taken(nonce, "the nonce")?,
+        Some(nonce) => taken(nonce, "nonce")?,
         None if mode.entry().aad_strings_max > 1 => Zeroizing::default(),
         None => {
             return Err(Error::new_err(format!(
@@ -202,7 +203,7 @@ pub(crate) fn apply_sealed<'py>(
     }
     let Some(body_bytes) = data.len_bytes().checked_sub(tag_bytes) else {
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
-        return Err(Error::new_err(why));
+        return Err(Truncated::new_err(why));
     };
     // The tag is copied because decryption may be in place.
     let tag = data.bytes()[body_bytes..].to_vec();

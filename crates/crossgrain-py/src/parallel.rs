@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crossgrain_gpu::Error as Failure;
 use crossgrain_gpu::parallel::{Column, Place, Policy, Recorded};
-use crossgrain_gpu::{Error as Failure, devices};
 use pyo3::prelude::*;
 
 use crate::Error;
 use crate::buffer::Lent;
-use crate::device::check_is_built;
+use crate::device::{first_hardware, not_built};
 use crate::pool;
 
 /// Open places by the name the caller gave, each with its resolved name.
@@ -40,8 +40,7 @@ fn resolved(name: &str) -> String {
     if name != "auto" {
         return name.to_owned();
     }
-    let mut gpus = devices().into_iter().flat_map(|kind| kind.devices.unwrap_or_default());
-    gpus.find(|gpu| !gpu.is_software).map_or_else(|| "par".to_owned(), |gpu| gpu.id)
+    first_hardware().unwrap_or_else(|| "par".to_owned())
 }
 
 /// The place of this name, and its resolved name.
@@ -52,8 +51,8 @@ fn place(py: Python<'_>, asked: &str) -> PyResult<(String, Place)> {
         if let Some(known) = places.get(asked) {
             return Ok(known.clone());
         }
-        if matches!(policy, Policy::Cuda(_) | Policy::Wgpu(_)) {
-            check_is_built(asked)?;
+        if cfg!(not(feature = "gpu")) && matches!(policy, Policy::Cuda(_) | Policy::Wgpu(_)) {
+            return Err(not_built(asked));
         }
         let name = resolved(asked);
         let opened = match places.get(&name) {

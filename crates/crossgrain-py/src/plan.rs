@@ -28,7 +28,7 @@ pub(crate) fn plan(
     let cipher: Cipher = cipher.parse().map_err(refused)?;
     let direction = if decrypt { Direction::Decrypt } else { Direction::Encrypt };
     let job = mode.parse::<Mode>().map_err(refused)?.job(cipher, direction);
-    let options = how.options()?;
+    let options = how.options(py, cipher)?;
     let planned = pool::run(py, how.threads, || options.plans_of(job))?;
     let plans = Plans::new(job, planned.map_err(refused)?).map_err(refused)?;
     let stage = |stage: &crossgrain::plan::Stage| {

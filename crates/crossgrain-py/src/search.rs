@@ -24,7 +24,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::buffer::Lent;
 use crate::device::searcher;
-use crate::{Error, refused};
+use crate::{Error, refused, wisdom};
 
 /// The interval at which the caller's thread wakes up.
 const TICK: Duration = Duration::from_millis(100);
@@ -144,6 +144,9 @@ impl Job<'_> {
                 for (plaintext, mask, ciphertext) in &self.known {
                     known.extend(pairs(mode, Data { plaintext, mask, ciphertext }).map_err(told)?);
                 }
+                // Tests of a mode plan for every key, so they use the estimates. A search of blocks plans once.
+                let costs = Python::attach(|py| wisdom::costs(py, cipher))?;
+                let options = Options { costs, ..options };
                 Known::Blocks(BlockSearch::new(cipher, &known, &options).map_err(told)?)
             }
         })

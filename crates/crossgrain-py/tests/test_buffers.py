@@ -125,7 +125,7 @@ def test_a_message_is_opened_anywhere_in_its_memory(shift):
     memory = bytearray(200)
     memory[64 : 64 + 80] = sealed
     view = memoryview(memory)
-    crossgrain.open(view[64 : 64 + 80], key=KEY, nonce=IV, out=view[64 + shift : 128 + shift])
+    crossgrain.unseal(view[64 : 64 + 80], key=KEY, nonce=IV, out=view[64 + shift : 128 + shift])
     assert memory[64 + shift : 128 + shift] == plain
 
 
@@ -149,7 +149,7 @@ def test_what_changes_meanwhile_is_not_taken_for_authentic(mode, place):
             message[: len(plain)] = np.frombuffer(sealed[: len(plain)], np.uint8)
             kept = {"new": None, "apart": out, "same": message[: len(plain)]}[place]
             try:
-                opened = crossgrain.open(message, out=kept, **given)
+                opened = crossgrain.unseal(message, out=kept, **given)
             except crossgrain.Forged:
                 continue
             # In place, a concurrent change of the message changes the plaintext: the last byte may be wrong.
@@ -251,7 +251,7 @@ def test_tags_too_long_ask_for_no_memory():
         with pytest.raises(crossgrain.Error):
             crossgrain.seal(b"text", key=KEY, nonce=IV, tag_bytes=tag_bytes)
         with pytest.raises(crossgrain.Error):
-            crossgrain.open(b"text", key=KEY, nonce=IV, tag_bytes=tag_bytes)
+            crossgrain.unseal(b"text", key=KEY, nonce=IV, tag_bytes=tag_bytes)
 
 
 def test_ctypes_may_lend_plain_structures():

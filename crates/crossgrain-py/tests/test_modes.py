@@ -139,21 +139,21 @@ def test_a_message_is_sealed_and_opened(mode, cipher):
         data = os.urandom(size)
         sealed = crossgrain.seal(data, **given)
         assert len(sealed) == size + 16
-        assert crossgrain.open(sealed, **given) == data
+        assert crossgrain.unseal(sealed, **given) == data
         place = bytearray(data + bytes(16))
         crossgrain.seal(memoryview(place)[:size], out=place, **given)
         assert place == sealed
-        crossgrain.open(place, out=memoryview(place)[:size], **given)
+        crossgrain.unseal(place, out=memoryview(place)[:size], **given)
         assert place[:size] == data
         for at in {0, size // 2, size, size + 15}:
             wrong = bytearray(sealed)
             wrong[at] ^= 1
             out = bytearray(b"\xa5" * size)
             with pytest.raises(crossgrain.Forged):
-                crossgrain.open(wrong, out=out, **given)
+                crossgrain.unseal(wrong, out=out, **given)
             assert out == (bytes(size) if mode in WIPING else b"\xa5" * size)
         with pytest.raises(crossgrain.Forged):
-            crossgrain.open(sealed, **{**given, "aad": b"tail"})
+            crossgrain.unseal(sealed, **{**given, "aad": b"tail"})
 
 
 RFC5297_A1 = {
@@ -184,7 +184,7 @@ RFC5297_A2 = {
 def test_siv_is_rfc_5297s(given, plain, sealed):
     given = {**given, "cipher": "aes-128", "mode": "siv"}
     assert crossgrain.seal(bytes.fromhex(plain), **given).hex() == sealed
-    assert crossgrain.open(bytes.fromhex(sealed), **given).hex() == plain
+    assert crossgrain.unseal(bytes.fromhex(sealed), **given).hex() == plain
 
 
 def test_siv_tells_no_string_from_an_empty_one():
@@ -197,10 +197,10 @@ def test_siv_tells_no_string_from_an_empty_one():
     for i, message in enumerate(sealed):
         for j, aad in enumerate(lists):
             if i == j:
-                assert crossgrain.open(message, aad=aad, **given) == b"some text"
+                assert crossgrain.unseal(message, aad=aad, **given) == b"some text"
             else:
                 with pytest.raises(crossgrain.Forged, match='needs aad=b""' if aad is None else "is not the right one$"):
-                    crossgrain.open(message, aad=aad, **given)
+                    crossgrain.unseal(message, aad=aad, **given)
     assert crossgrain.seal(b"some text", nonce=b"", **given) == sealed[0], "an empty nonce is none"
     cryptography = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
     if hasattr(cryptography, "AESSIV"):
@@ -214,7 +214,7 @@ def test_siv_tells_no_string_from_an_empty_one():
 def test_other_modes_take_one_string_and_need_a_nonce(mode):
     given = {"key": KEY, "nonce": b"twelve bytes", "mode": mode}
     assert crossgrain.seal(b"some text", **given) == crossgrain.seal(b"some text", aad=b"", **given)
-    for call, data in ((crossgrain.seal, b"some text"), (crossgrain.open, bytes(20))):
+    for call, data in ((crossgrain.seal, b"some text"), (crossgrain.unseal, bytes(20))):
         for aad in ([], [b"head"], (b"a", b"b")):
             with pytest.raises(crossgrain.Error, match=f"{mode} takes one string of associated data"):
                 call(data, aad=aad, **given)

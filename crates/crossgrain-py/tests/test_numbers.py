@@ -31,7 +31,7 @@ CALLS = [
     (lambda at, _: crossgrain.decrypt(b"", key=KEY, iv=IV, sector=at), "sector", "0 to 2\\*\\*128 - 1"),
     (lambda at, _: crossgrain.encrypt(b"", key=KEY, iv=IV, sector_bytes=at), "sector_bytes", SIZE),
     (lambda at, _: crossgrain.seal(b"", key=KEY, nonce=IV, tag_bytes=at), "tag_bytes", SIZE),
-    (lambda at, _: crossgrain.open(b"", key=KEY, nonce=IV, threads=at), "threads", SIZE),
+    (lambda at, _: crossgrain.unseal(b"", key=KEY, nonce=IV, threads=at), "threads", SIZE),
     (lambda at, _: crossgrain.plan(threads=at), "threads", SIZE),
     (lambda at, _: crossgrain.compose("{}", runners_up=at), "runners_up", SIZE),
     (lambda at, _: AESCounter(1, threads=at), "threads", SIZE),

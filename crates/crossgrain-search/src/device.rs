@@ -23,8 +23,25 @@ use super::job::mixed;
 use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
 use crossgrain::Key;
+#[cfg(feature = "device")]
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::kernel::search::Known;
+
+/// Builds without the feature `device` have no programs.
+#[cfg(not(feature = "device"))]
+#[derive(Clone, Copy, Debug)]
+pub enum Program {}
+
+#[cfg(not(feature = "device"))]
+impl Program {
+    const fn new(_: crossgrain::Cipher, _: &Known) -> Option<Self> {
+        None
+    }
+
+    const fn name(self) -> &'static str {
+        match self {}
+    }
+}
 
 /// The reason why a device failed, in one line.
 pub type Failure = Box<dyn error::Error + Send + Sync>;

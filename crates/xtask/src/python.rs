@@ -17,7 +17,7 @@ const BUILDS: &str = "maturin>=1.10,<2";
 
 /// Packages that the tests require, and those that they use if available.
 const NEEDED: [&str; 3] = ["numpy>=1.25", "pytest", "hypothesis"];
-const USED: [&str; 9] = [
+const USED: [&str; 11] = [
     "cffi",
     "cryptography",
     "dask[array]",
@@ -25,6 +25,8 @@ const USED: [&str; 9] = [
     "matplotlib",
     "mypy",
     "numba",
+    "numpydoc",
+    "pyright",
     "randomgen",
     "scipy",
 ];
@@ -151,6 +153,7 @@ fn test(environment: &Path) -> Result<ExitCode> {
         .args(["-m", "pytest", "-q"])
         // Keeps bytecode out of the source folders.
         .env_remove("PYTHONDONTWRITEBYTECODE")
+        .env("CROSSGRAIN_PROGRAM", workspace::program())
         .env("PYTHONPYCACHEPREFIX", environment.join("bytecode"))
         .current_dir(root())
         .stderr(Stdio::inherit())

@@ -8,20 +8,30 @@ use crossgrain::internal::run::Threads;
 use rayon::prelude::*;
 
 use super::host;
-use super::kernel::{Bundle, Combine, Sum};
-use super::launch::{Launch, Span};
+#[cfg(feature = "device")]
+use super::kernel::Sum;
+use super::kernel::{Bundle, Combine};
+#[cfg(feature = "device")]
+use super::launch::Launch;
+use super::launch::Span;
+#[cfg(feature = "device")]
+use super::on_device::Hit;
 use super::ordered;
-use super::own::{Hit, Same};
+use super::own::Same;
 use super::policy::{Kind, Place};
+#[cfg(feature = "device")]
 use super::text::{NO_HIT, Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
-use crate::{Error, Gpu, Memory};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::{Gpu, Memory};
 
 /// Number of elements in a piece of work for a CPU thread.
 pub(super) const PIECE: usize = 1 << 16;
 
 /// Number of elements that [`find`] tests in a device run before it checks for a match: initially, and at
 /// most.
+#[cfg(feature = "device")]
 const LOOKS: [usize; 2] = [1 << 16, 1 << 24];
 
 /// Applies the kernel to every element.
@@ -97,10 +107,12 @@ where
             });
             Ok(())
         }
+        #[cfg(feature = "device")]
         (Store::Device(memory), Kind::Device(gpu)) => {
             let program = Program::<K, ROWS, N, N>::new(gpu, kernel, Reads::Goal, Sink::Write);
             program.run(gpu, len, (None, span), (memory, span))
         }
+        #[cfg(feature = "device")]
         _ => Err(Error::Place),
     }
 }
@@ -142,12 +154,14 @@ where
         }
         // Threads that take several rows at a time combine in a different order, and so do several runs.
         // Both cases store the results first and then combine them row by row.
+        #[cfg(feature = "device")]
         Kind::Device(gpu)
             if C::IS_ORDERED && (ROWS > 1 || view.len > Launch::USUAL.at_once(ROWS, kernel.rounds())) =>
         {
             let made = transform(kernel, view)?;
             reduce_on::<_, _, 1, OUT, OUT>(gpu, &Same, combine, (&made).into())
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => reduce_on(gpu, kernel, combine, view),
     }
 }
@@ -170,6 +184,7 @@ fn all_of<C: Combine<N>, const N: usize>(combine: &C, elements: Vec<[u32; N]>) -
 }
 
 /// Combines the kernel's results on a device.
+#[cfg(feature = "device")]
 fn reduce_on<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -230,6 +245,7 @@ where
             let piece = |first: usize, len| host::count(features, kernel, source.after(first), len);
             Ok(of_pieces(view.len, PIECE, is_parallel, &piece).into_iter().sum())
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => {
             let [count] = reduce_on::<_, _, ROWS, IN, 1>(gpu, &Hit(kernel), &Sum, view)?;
             Ok(count as usize)
@@ -260,6 +276,7 @@ where
             };
             Ok(first_of_pieces(view.len, is_parallel, &piece))
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => {
             let program = Program::<K, ROWS, IN, 1>::new(gpu, kernel, view.reads(), Sink::Find);
             let (mut first, mut looks) = (0, LOOKS[0]);
@@ -278,6 +295,7 @@ where
 }
 
 /// Runs a search or a sum and returns one element per thread.
+#[cfg(feature = "device")]
 pub(super) fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     program: &Program<'_, K, ROWS, IN, OUT>,
     gpu: &Gpu,
@@ -316,12 +334,15 @@ where
             in_pieces(bytes, span, (source.len, PIECE), is_parallel, &work);
             Ok(())
         }
+        #[cfg(feature = "device")]
         (Store::Device(memory), Kind::Device(gpu)) => transform_on(gpu, kernel, source, memory, span),
+        #[cfg(feature = "device")]
         _ => Err(Error::Place),
     }
 }
 
 /// Writes the kernel's results to a device's memory.
+#[cfg(feature = "device")]
 pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,

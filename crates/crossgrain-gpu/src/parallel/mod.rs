@@ -41,16 +41,21 @@
 #[doc = include_str!("../../../../docs/parallel.md")]
 struct Page;
 
+#[cfg(feature = "device")]
 mod aes;
 mod algorithm;
+#[cfg(feature = "device")]
 mod blocks;
 mod element;
 mod elementary;
 mod float;
+#[cfg(feature = "device")]
 mod functions;
 mod host;
 mod kernel;
 mod launch;
+#[cfg(feature = "device")]
+mod on_device;
 mod order;
 mod ordered;
 mod own;
@@ -59,15 +64,21 @@ mod policy;
 mod recorded;
 mod room;
 mod scan;
+#[cfg(feature = "device")]
 mod serpent;
+#[cfg(feature = "device")]
 mod shape;
 mod spread;
 mod table;
+#[cfg(feature = "device")]
 mod text;
 mod vector;
+#[cfg(feature = "device")]
+mod written;
 
 pub use crossgrain::internal::arch::{Lanes, U64, Word};
 
+#[cfg(feature = "device")]
 pub use aes::AesBlocks;
 pub use algorithm::{
     count_if, find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce,
@@ -76,15 +87,21 @@ pub use element::{Element, Of};
 pub use float::{F32, F64, Float};
 pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max, Min, Rounds, Sum};
 pub use launch::Launch;
-pub(crate) use launch::{Span, Written};
+#[cfg(feature = "device")]
+pub(crate) use launch::Span;
 pub use order::{copy_if, gather, max_element, min_element, sort_by_key};
 pub use policy::{Place, Policy};
 #[cfg(feature = "recorded")]
 pub use recorded::{Column, Recorded};
 pub use scan::{inclusive_scan, transform_scan};
+#[cfg(feature = "device")]
 pub use serpent::SerpentBlocks;
+#[cfg(feature = "device")]
 pub(crate) use shape::Wording;
 pub use spread::spread;
 pub use table::look_up;
+#[cfg(feature = "device")]
 pub(crate) use text::{Part, Program, Reads, Sink};
 pub use vector::{DeviceVec, View, zip};
+#[cfg(feature = "device")]
+pub(crate) use written::Written;

@@ -9,16 +9,26 @@
 use crossgrain::internal::arch::{Portable, Register as _};
 use rayon::prelude::*;
 
-use super::algorithm::{
-    PIECE, check, find, has_threads, in_pieces, reduce, transform, transform_at, transform_on,
-};
-use super::kernel::{Bundle, Combine, Max, Sum};
-use super::own::{Clear, Hit, Is, Number, Outermost, Same, Target};
+use super::algorithm::{PIECE, find, has_threads, in_pieces, reduce, transform};
+#[cfg(feature = "device")]
+use super::algorithm::{check, transform_at, transform_on};
+#[cfg(feature = "device")]
+use super::kernel::Sum;
+use super::kernel::{Bundle, Combine, Max};
+#[cfg(feature = "device")]
+use super::on_device::{Clear, Hit, Number, Target};
+#[cfg(feature = "device")]
+use super::own::Same;
+use super::own::{Is, Outermost};
 use super::policy::Kind;
+#[cfg(feature = "device")]
 use super::scan::scan_from;
+#[cfg(feature = "device")]
 use super::text::{Program, Reads, Sink};
 use super::vector::{DeviceVec, Store, View};
-use crate::{Error, Gpu};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::Gpu;
 
 /// Selects the elements for which the kernel's result is not zero, in order.
 ///
@@ -66,6 +76,7 @@ where
             let hits = hits(&transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?, is_parallel);
             DeviceVec::from_slice(view.place, &hits)
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => {
             let (order, len) = partition(gpu, kernel, view)?;
             Ok(DeviceVec { len, ..order })
@@ -144,6 +155,7 @@ pub(super) fn order_of_keys<const N: usize>(keys: &DeviceVec<N>) -> Result<Devic
         &Kind::Host { is_parallel, .. } => {
             DeviceVec::from_slice(&keys.place, &sorted(&keys.to_vec()?, is_parallel))
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => order_of(gpu, keys),
     }
 }
@@ -231,6 +243,7 @@ fn sorted<const N: usize>(keys: &[[u32; N]], is_parallel: bool) -> Vec<[u32; 1]>
 }
 
 /// The indices of a device's keys in sorted order.
+#[cfg(feature = "device")]
 fn order_of<const N: usize>(gpu: &Gpu, keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
     let mut order = transform(&Same, keys.place.indices(0..keys.len)?)?;
     for p in 0..N {
@@ -248,6 +261,7 @@ fn order_of<const N: usize>(gpu: &Gpu, keys: &DeviceVec<N>) -> Result<DeviceVec<
 
 /// The indices of a device's elements: first those for which the kernel's result is not zero, then the
 /// others, each in order. Also returns the number of the first kind.
+#[cfg(feature = "device")]
 fn partition<K, const ROWS: usize, const N: usize>(
     gpu: &Gpu,
     kernel: &K,
@@ -277,6 +291,10 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
     let span = goal.span();
     match elements.place.kind() {
         &Kind::Host { is_parallel, .. } => {
+            #[cfg_attr(
+                not(feature = "device"),
+                expect(irrefutable_let_patterns, reason = "devices store elsewhere")
+            )]
             let Store::Host(bytes) = &mut goal.store else { return Err(Error::Place) };
             let (elements, indices, len) = (elements.source()?, indices.source()?, indices.len);
             let copy = |first: usize, mut goal: [&mut [u8]; N]| {
@@ -290,6 +308,7 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
             };
             in_pieces(bytes, span, (len, PIECE), is_parallel, &copy);
         }
+        #[cfg(feature = "device")]
         Kind::Device(gpu) => {
             let stored;
             let elements = match elements.stored {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crossgrain::Features;
 
 use super::vector::{LEN_MAX, View};
-use crate::{Error, Gpu, choose};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::{Gpu, choose};
 
 /// An execution policy: where algorithms run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,11 +40,19 @@ impl Policy {
                 let features = features.map_err(|error| Error::NoDevice(error.to_string()))?;
                 Kind::Host { features, is_parallel: self == Self::Par }
             }
+            #[cfg(feature = "device")]
             Self::Cuda(_) | Self::Wgpu(_) => return Ok(Place::on(choose(&self.to_string())?)),
+            #[cfg(not(feature = "device"))]
+            Self::Cuda(_) | Self::Wgpu(_) => {
+                return Err(Error::NoDevice("this build has no GPU support: choose seq or par".to_owned()));
+            }
+            #[cfg(feature = "device")]
             Self::Auto => match choose("gpu").ok().filter(|gpu| !gpu.info().is_software) {
                 Some(gpu) => return Ok(Place::on(gpu)),
                 None => return Self::Par.open(),
             },
+            #[cfg(not(feature = "device"))]
+            Self::Auto => return Self::Par.open(),
         };
         Ok(Place(Arc::new(kind)))
     }
@@ -86,12 +96,17 @@ impl FromStr for Policy {
 pub struct Place(Arc<Kind>);
 
 pub(super) enum Kind {
-    Host { features: Features, is_parallel: bool },
+    Host {
+        features: Features,
+        is_parallel: bool,
+    },
+    #[cfg(feature = "device")]
     Device(Gpu),
 }
 
 impl Place {
     /// A place on an open device ([`choose`]).
+    #[cfg(feature = "device")]
     pub fn on(gpu: Gpu) -> Self {
         Self(Arc::new(Kind::Device(gpu)))
     }
@@ -123,6 +138,7 @@ impl fmt::Debug for Place {
             Kind::Host { features, is_parallel } => {
                 write!(f, "Place(CPU, {features}, parallel: {is_parallel})")
             }
+            #[cfg(feature = "device")]
             Kind::Device(gpu) => write!(f, "Place({})", gpu.info().id),
         }
     }

@@ -11,9 +11,12 @@ use super::launch::Span;
 use super::ordered::{self, through};
 use super::own::{After, Same};
 use super::policy::Kind;
+#[cfg(feature = "device")]
 use super::text::{Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
-use crate::{Error, Gpu};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::Gpu;
 
 /// Replaces each element by the combination of all elements up to and including it.
 ///
@@ -85,7 +88,9 @@ where
             in_pieces(bytes, span, (len, PIECE), is_parallel, &add);
             Ok(total)
         }
+        #[cfg(feature = "device")]
         (Store::Device(_), Kind::Device(gpu)) => on_device(gpu, combine, elements, span),
+        #[cfg(feature = "device")]
         _ => Err(Error::Place),
     }
 }
@@ -105,6 +110,7 @@ pub(super) fn before_each<C: Combine<N>, const N: usize>(
     (before, total)
 }
 
+#[cfg(feature = "device")]
 fn on_device<C, const N: usize, const ALL: usize>(
     gpu: &Gpu,
     combine: &C,

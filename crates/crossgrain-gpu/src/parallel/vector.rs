@@ -17,8 +17,11 @@ use super::launch::Span;
 use super::own::{Fill, Same};
 use super::policy::{Kind, Place};
 use super::room::Source;
+#[cfg(feature = "device")]
 use super::text::Reads;
-use crate::{Error, Memory};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::Memory;
 
 /// Maximum number of elements in a vector.
 pub(super) const LEN_MAX: usize = 1 << 31;
@@ -35,6 +38,7 @@ pub struct DeviceVec<const N: usize> {
 /// The memory of the numbers.
 pub(super) enum Store {
     Host(Vec<u8>),
+    #[cfg(feature = "device")]
     Device(Memory),
 }
 
@@ -66,7 +70,9 @@ impl<const N: usize> DeviceVec<N> {
         if matches!(place.kind(), Kind::Host { .. }) && len <= LEN_MAX {
             return Ok(Self { place: place.clone(), store: Store::Host(bytes), len, stride: len });
         }
+        #[cfg_attr(not(feature = "device"), expect(unused_mut, reason = "only a device is written to here"))]
         let mut vector = Self::with_room(place, len)?;
+        #[cfg(feature = "device")]
         if let (Store::Device(memory), Kind::Device(gpu), false) =
             (&mut vector.store, place.kind(), bytes.is_empty())
         {
@@ -85,6 +91,7 @@ impl<const N: usize> DeviceVec<N> {
         }
         let store = match place.kind() {
             Kind::Host { .. } => Store::Host(zeros(len_bytes)?),
+            #[cfg(feature = "device")]
             Kind::Device(gpu) => Store::Device(gpu.allocate(len_bytes)?),
         };
         Ok(Self { place: place.clone(), store, len, stride: len })
@@ -232,12 +239,17 @@ impl<'a, const N: usize> View<'a, N> {
     /// The elements for a CPU.
     pub(super) fn source(&self) -> Result<Source<'a, N>, Error> {
         let Some(vector) = self.stored else { return Ok(Source::Indices(self.first as u32)) };
+        #[cfg_attr(
+            not(feature = "device"),
+            expect(irrefutable_let_patterns, reason = "devices store elsewhere")
+        )]
         let Store::Host(bytes) = &vector.store else { return Err(Error::Place) };
         let number = |p: usize| &bytes[4 * (p * vector.stride + self.first)..][..4 * self.len];
         Ok(Source::Stored(std::array::from_fn(number)))
     }
 
     /// The elements' memory on a device.
+    #[cfg(feature = "device")]
     pub(super) fn memory(&self) -> Option<&'a Memory> {
         match &self.stored?.store {
             Store::Device(memory) => Some(memory),
@@ -245,10 +257,12 @@ impl<'a, const N: usize> View<'a, N> {
         }
     }
 
+    #[cfg(feature = "device")]
     pub(super) const fn reads(&self) -> Reads {
         if self.stored.is_some() { Reads::Source } else { Reads::Indices }
     }
 
+    #[cfg(feature = "device")]
     pub(super) fn span(&self) -> Span {
         Span { first: self.first, stride: self.stored.map_or(0, |vector| vector.stride) }
     }
@@ -318,11 +332,13 @@ impl<'a, const N: usize> View<'a, N> {
         match (&vector.store, self.place.kind()) {
             _ if self.len == 0 => Ok(Cow::Borrowed(&[])),
             (Store::Host(bytes), _) => Ok(Cow::Borrowed(bytes)),
+            #[cfg(feature = "device")]
             (Store::Device(memory), Kind::Device(gpu)) => {
                 let mut bytes = zeros(4 * N * vector.stride)?;
                 gpu.device().download(memory, &mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }
+            #[cfg(feature = "device")]
             (Store::Device(_), Kind::Host { .. }) => Err(Error::Place),
         }
     }

@@ -1,171 +1,451 @@
-"""Encrypted files: whole ones at once, or as file objects.
+"""Encrypted files: whole files, and file objects.
 
-A key has as many bytes as its suite takes. A passphrase is bytes: text stands for its UTF-8 as it is, and is not normalised,
-so that an "é" typed as two characters is another passphrase.
+A key has the length that the suite requires. A passphrase is bytes. Text means its UTF-8 encoding without normalisation,
+so an "é" typed as two characters is another passphrase.
 
-A target appears when it is whole. Until then it has no name (Linux), or one beside its place; a process that is killed leaves
-nothing (elsewhere than on Linux, a file that only its owner can read). A file of plaintext is readable by its owner only, one
-of ciphertext as any new file; what replaces a file of the user's own takes over its rights and group, less setuid and setgid,
-and less the rights of the group where that cannot be kept. A link at the target stays, and what it leads to is replaced; a link
-that another user made is refused, and so is what is no file.
+A target gets its name when it is complete. Until then it has no name (Linux), or a temporary one beside its place. A
+process that is killed leaves nothing, except on other systems a file that only its owner can read. A file of plaintext is
+readable by its owner only, one of ciphertext like any new file. A file that replaces one of the user's own takes over its
+permissions and group, without setuid and setgid, and without the permissions of the group if that cannot be kept. A link
+at the target stays, and the file that it leads to is replaced. A link that another user made is refused, and so is
+everything that is no regular file.
 """
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+import os
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, Union, overload
 
 from . import _native
 from ._native import Error
 from ._number import number
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
-    from typing_extensions import Buffer
+    from types import TracebackType
+
+    from typing_extensions import Buffer, Self, TypeAlias
+
+    from ._types import Bytes, SuiteName
+
+    class _Readable(Protocol):
+        def read(self, size: int, /) -> Buffer: ...
+
+    class _Writable(Protocol):
+        def write(self, data: bytes, /) -> object: ...
+
+    _Path: TypeAlias = Union[str, os.PathLike[str]]
+    _File: TypeAlias = Union[_Path, _Readable, _Writable]
+
+#: Bytes that a file of `open` buffers.
+_BUFFER_BYTES = 1 << 17
 
 
-def _secret(key: Buffer | None, passphrase: str | Buffer | None) -> tuple[Any, bool]:
+def _secret(key: Bytes | None, passphrase: str | Bytes | None) -> tuple[Bytes, bool]:
     if (key is None) == (passphrase is None):
         raise Error("a file has a key or a passphrase: give one of them")
     if key is not None:
         return key, False
+    assert passphrase is not None
     return passphrase.encode() if isinstance(passphrase, str) else passphrase, True
 
 
 def encrypt_file(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: _Path,
+    target: _Path,
     *,
-    key: Buffer | None = None,
-    passphrase: str | Buffer | None = None,
-    suite: str = "aes-256-gcm",
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
+    suite: SuiteName = "aes-256-gcm",
     overwrite: bool = False,
     progress: Callable[[int, int], object] | None = None,
-    threads: int = 0,
+    threads: SupportsIndex = 0,
 ) -> int:
-    """Encrypt a file as the command line's `encrypt` does, and give the length of the plaintext.
+    """Encrypt a file to another, as the command line's `encrypt` does.
 
-    `progress` is called with the bytes done and the bytes of the source; what it raises ends the work, and leaves
-    nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax,
-    serpent-256-eax, aes-256-ocb, serpent-256-ocb, aes-256-gcm-siv.
+    Parameters
+    ----------
+    source, target : str or path
+        The file to read, and the file to write.
+    key : bytes or other buffer
+        The key, as of `generate_key`.
+    passphrase : str, bytes or other buffer
+        A passphrase in place of a key.
+    suite : str
+        The cipher and the mode: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax, aes-256-ocb, serpent-256-ocb or
+        aes-256-gcm-siv.
+    overwrite : bool
+        Whether an existing target is replaced.
+    progress : callable, optional
+        It is called with the bytes done and the bytes of the source. An exception that it raises ends the work.
+    threads : int
+        The largest number of threads; 0 for all.
 
-    Raises `Error` if the source was changed while it was read, and `FileExistsError` if the target is there and not to be
-    overwritten; nothing is written then.
+    Returns
+    -------
+    int
+        The length of the plaintext in bytes.
 
-        >>> encrypt_file("data", "data.sealed", key=key)
-        3000000
+    Raises
+    ------
+    Error
+        If an argument is invalid, or if the source was changed while it was read.
+    OSError
+        If a file cannot be read or written, with `errno` and `filename`. `FileExistsError` if the target exists. In all
+        cases no target appears.
+
+    Examples
+    --------
+    >>> import crossgrain, pathlib
+    >>> size = pathlib.Path("plain").write_bytes(b"some text")
+    >>> key = crossgrain.generate_key()
+    >>> crossgrain.encrypt_file("plain", "sealed", key=key)
+    9
     """
     (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
     return _native.encrypt_file(source, target, secret, is_passphrase, suite, overwrite, progress, threads)
 
 
 def decrypt_file(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: _Path,
+    target: _Path,
     *,
-    key: Buffer | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], object] | None = None,
-    threads: int = 0,
+    threads: SupportsIndex = 0,
 ) -> int:
-    """Undo `encrypt_file`, or raise `Forged` if the file was changed or cut off; no target appears then.
+    """Decrypt a file to another. The target is readable by its owner only, unless it replaces a file.
 
-    The target is readable by its owner only, unless it replaces a file, whose rights it takes over.
+    Parameters
+    ----------
+    source, target : str or path
+        The file to read, and the file to write.
+    key, passphrase, overwrite, progress, threads
+        As of `encrypt_file`.
+
+    Returns
+    -------
+    int
+        The length of the plaintext in bytes.
+
+    Raises
+    ------
+    WrongKey
+        If the file was encrypted with another key or passphrase, or its beginning was changed.
+    Damaged
+        If the file was changed.
+    Truncated
+        If the file is cut off.
+    OSError
+        As of `encrypt_file`. In all cases no target appears.
+
+    Examples
+    --------
+    >>> import crossgrain, pathlib
+    >>> size = pathlib.Path("text").write_bytes(b"some text")
+    >>> size = crossgrain.encrypt_file("text", "text.sealed", passphrase="some words")
+    >>> crossgrain.decrypt_file("text.sealed", "again", passphrase="some words")
+    9
+    >>> pathlib.Path("again").read_bytes()
+    b'some text'
     """
     (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
     return _native.decrypt_file(source, target, secret, is_passphrase, overwrite, progress, threads)
 
 
 class EncryptedFile(io.RawIOBase):
-    """An encrypted file as a file object of its plaintext, opened to be read from anywhere or written to its end.
+    """An encrypted file as an unbuffered file object of its plaintext. `crossgrain.open` gives a buffered one.
 
-        >>> with EncryptedFile("data.sealed", "x", key=key) as file:
-        ...     file.write(b"some text")
-        >>> with EncryptedFile("data.sealed", key=key) as file:
-        ...     file.seek(5)
-        ...     file.read()
-        b'text'
+    Reading may start anywhere and returns authentic bytes only. At the first chunk that was changed, reading raises
+    `Damaged`. A part that was read proves nothing about the rest; `seek(0, 2)` verifies the end.
 
-    Modes: "r" reads; "x" writes a file that is not there yet, "w" one that may be. A written file appears when it is
-    closed, and not at all if the `with` block raises, something could not be written, or the object is dropped unclosed. (An
-    `io.BufferedWriter` around it closes it even if its block raises: `discard` it yourself then.) A forked process cannot
-    write on. Nothing is read but what is authentic: at the first chunk that was changed, reading raises `Forged`. A
-    part that was read tells nothing of the rest; `seek(0, 2)` proves where the end is. For many small reads or writes, wrap it in
-    `io.BufferedReader` or `io.BufferedWriter`.
+    A written file appears when it is closed. It does not appear if the `with` block raises, if something could not be
+    written, or if the object is dropped without a call of `close`. An `io.BufferedWriter` around it closes it even if its
+    block raises. A forked process cannot continue to write.
+
+    Parameters
+    ----------
+    file : str, path or file object
+        A path, or an object with the methods of a binary file: `read` for mode "r", `write` for mode "w". To seek, it needs
+        `seek` and `tell`. The object stays open, and its bytes appear as they are written.
+    mode : {"r", "w", "x"}
+        "r" reads. "w" writes, "x" writes a file that does not exist yet. A "b" may follow.
+    key, passphrase, suite, threads
+        As of `encrypt_file`.
+
+    Attributes
+    ----------
+    name : str, path or object
+        The path as it was given, or the name of the file object.
+    mode : str
+        "rb", "wb" or "xb".
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> key = crossgrain.generate_key()
+    >>> with crossgrain.EncryptedFile("data.sealed", "w", key=key) as file:
+    ...     file.write(b"some text")
+    9
+    >>> with crossgrain.EncryptedFile("data.sealed", key=key) as file:
+    ...     file.seek(5), file.read()
+    (5, b'text')
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        mode: str = "r",
+        file: _File,
+        mode: Literal["r", "w", "x", "rb", "wb", "xb"] = "r",
         *,
-        key: Buffer | None = None,
-        passphrase: str | Buffer | None = None,
-        suite: str = "aes-256-gcm",
-        threads: int = 0,
+        key: Bytes | None = None,
+        passphrase: str | Bytes | None = None,
+        suite: SuiteName = "aes-256-gcm",
+        threads: SupportsIndex = 0,
     ) -> None:
-        mode = mode.removesuffix("b")
+        kind = mode.removesuffix("b")
         (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
         if hasattr(self, "_reader"):
             raise RuntimeError("the object has had its file: make another")
+        is_path = isinstance(file, (str, os.PathLike))
+        _check(file, mode, kind, is_path)
         reader = writer = None
-        if mode == "r":
-            reader = _native.Reader(path, secret, is_passphrase, threads)
-        elif mode in ("w", "x"):
-            writer = _native.Writer(path, secret, is_passphrase, suite, mode == "w", threads)
+        if kind == "r":
+            reader = _native.Reader(file, secret, is_passphrase, threads)
         else:
-            raise ValueError(f"mode {mode!r} is none of r, w and x")
+            writer = _native.Writer(file, secret, is_passphrase, suite, kind == "w", threads)
         self._reader: _native.Reader | None = reader
         self._writer: _native.Writer | None = writer
+        #: Bytes that were read or written, for files that cannot seek.
+        self._passed = 0
+        self._is_seekable = reader is not None and (is_path or _can_seek(file))
+        self.name: Any = file if is_path else getattr(file, "name", None)
+        self.mode: Literal["rb", "wb", "xb"] = f"{kind}b"  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<crossgrain.EncryptedFile name={self.name!r} mode={self.mode!r}>"
 
     def readable(self) -> bool:
-        """Whether it was opened to be read."""
+        """Whether it was opened for reading."""
         return self._reader is not None
 
     def seekable(self) -> bool:
-        """Whether it can be read from anywhere."""
-        return self._reader is not None
+        """Whether reading can start anywhere."""
+        return self._reader is not None and self._is_seekable
 
     def writable(self) -> bool:
-        """Whether it was opened to be written."""
+        """Whether it was opened for writing."""
         return self._writer is not None
 
-    def _open(self, half: Any, what: str) -> Any:
+    def _open_for_reading(self, what: str) -> _native.Reader:
         if self.closed:
             raise ValueError("the file is closed")
-        if half is None:
+        if self._reader is None:
             raise io.UnsupportedOperation(f"the file is not open to {what}")
-        return half
+        return self._reader
 
-    def readinto(self, buffer: Any) -> int:
-        """Read into a buffer, and give how many bytes; 0 at the end."""
-        return self._open(self._reader, "be read").readinto(buffer)
+    def readinto(self, buffer: Bytes) -> int:
+        """Read into a buffer, and return the number of bytes: fewer than the buffer's only at the end of the file."""
+        count = self._open_for_reading("be read").readinto(buffer)
+        self._passed += count
+        return count
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go anywhere, and give the position."""
-        offset = number("offset", offset, (1 << 63) - 1, -(1 << 63))
-        return self._open(self._reader, "seek").seek(offset, number("whence", whence, 2))
+    def seek(self, offset: SupportsIndex, whence: SupportsIndex = io.SEEK_SET) -> int:
+        """Move to a byte, counted from the beginning (0), the current position (1) or the end (2). Return the position."""
+        offset, whence = number("offset", offset, (1 << 63) - 1, -(1 << 63)), number("whence", whence, 2)
+        reader = self._open_for_reading("seek")
+        if not self._is_seekable:
+            raise io.UnsupportedOperation("the file object below cannot seek")
+        return reader.seek(offset, whence)
 
-    def write(self, data: Any) -> int:
-        """Write all of the bytes, and give how many."""
-        return self._open(self._writer, "be written").write(data)
+    def tell(self) -> int:
+        """Return the position, in bytes of the plaintext."""
+        if self.closed:
+            raise ValueError("the file is closed")
+        return self._reader.seek(0, io.SEEK_CUR) if self._reader is not None and self._is_seekable else self._passed
+
+    def write(self, data: Bytes) -> int:
+        """Write all bytes, and return their number."""
+        if self.closed:
+            raise ValueError("the file is closed")
+        if self._writer is None:
+            raise io.UnsupportedOperation("the file is not open to be written")
+        count = self._writer.write(data)
+        self._passed += count
+        return count
 
     def discard(self) -> None:
-        """Close it; what was written is no file."""
+        """Close it without the written file. Bytes that a file object below has got stay there, and are no complete file."""
         self._writer = None
         self.close()
 
     def close(self) -> None:
-        """Close it; what was written becomes a file."""
+        """Close it. A written file appears now."""
         writer, self._writer, self._reader = self._writer, None, None
         super().close()
         if writer is not None:
             writer.finish()
 
-    def __exit__(self, kind: Any, *raised: Any) -> None:
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close() if kind is None else self.discard()
 
     def __del__(self) -> None:
         self.discard()
+
+
+def _check(file: object, mode: str, kind: str, is_path: bool) -> None:
+    """Checks that a file can be opened in a mode."""
+    if kind not in ("r", "w", "x"):
+        raise ValueError(f"mode {mode!r} is none of r, w and x")
+    if is_path:
+        return
+    method = "read" if kind == "r" else "write"
+    if not hasattr(file, method):
+        raise TypeError(f"file is a path or an object with {method}, not a {type(file).__name__}")
+    if isinstance(file, io.TextIOBase):
+        raise TypeError("file is a text file: open it in binary mode")
+    if kind == "x":
+        raise ValueError("mode 'x' is for paths: a file object takes r and w")
+
+
+def _can_seek(file: Any) -> bool:
+    """Whether a file object can seek. Objects that do not say so can if they have the method."""
+    return bool(file.seekable()) if hasattr(file, "seekable") else hasattr(file, "seek")
+
+
+class _Writer(io.BufferedWriter):
+    """A buffer before an encrypted file. If its block raises, no file appears."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+            return
+        assert isinstance(self.raw, EncryptedFile)
+        self.raw.discard()
+
+    def __del__(self) -> None:
+        if isinstance(self.raw, EncryptedFile):
+            self.raw.discard()
+
+
+def _buffer(text: io.TextIOWrapper) -> _Writer:
+    buffer = text.buffer
+    assert isinstance(buffer, _Writer)
+    return buffer
+
+
+class _Text(io.TextIOWrapper):
+    """Text before an encrypted file. If its block raises, no file appears."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            _buffer(self).__exit__(kind, error, trace)
+
+    def __del__(self) -> None:
+        _buffer(self).__del__()
+
+
+@overload
+def open(
+    file: _File,
+    mode: Literal["r", "rb"] = "rb",
+    *,
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
+    suite: SuiteName = "aes-256-gcm",
+    threads: SupportsIndex = 0,
+    encoding: None = None,
+    errors: None = None,
+    newline: None = None,
+) -> io.BufferedReader: ...
+@overload
+def open(
+    file: _File,
+    mode: Literal["w", "wb", "x", "xb"],
+    *,
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
+    suite: SuiteName = "aes-256-gcm",
+    threads: SupportsIndex = 0,
+    encoding: None = None,
+    errors: None = None,
+    newline: None = None,
+) -> io.BufferedWriter: ...
+@overload
+def open(
+    file: _File,
+    mode: Literal["rt", "wt", "xt"],
+    *,
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
+    suite: SuiteName = "aes-256-gcm",
+    threads: SupportsIndex = 0,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper: ...
+
+
+def open(
+    file: _File,
+    mode: Literal["r", "w", "x", "rb", "wb", "xb", "rt", "wt", "xt"] = "rb",
+    *,
+    key: Bytes | None = None,
+    passphrase: str | Bytes | None = None,
+    suite: SuiteName = "aes-256-gcm",
+    threads: SupportsIndex = 0,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+) -> IO[Any]:
+    """Open an encrypted file, as `gzip.open` opens a compressed one.
+
+    Parameters
+    ----------
+    file : str, path or file object
+        As of `EncryptedFile`.
+    mode : str
+        "r", "w" or "x" with "b" (the default) or "t" for text. A written file appears when it is closed, and not at all if
+        the `with` block raises.
+    key, passphrase, suite, threads
+        As of `encrypt_file`.
+    encoding, errors, newline : str, optional
+        As of the built-in `open`, for text.
+
+    Returns
+    -------
+    io.BufferedReader, io.BufferedWriter or io.TextIOWrapper
+        A buffered file object.
+
+    Raises
+    ------
+    WrongKey, Damaged, Truncated, OSError
+        As of `decrypt_file`.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> key = crossgrain.generate_key()
+    >>> with crossgrain.open("lines.sealed", "wt", key=key, encoding="utf-8") as file:
+    ...     print("one", "two", sep="\\n", file=file)
+    >>> with crossgrain.open("lines.sealed", "rt", key=key, encoding="utf-8") as file:
+    ...     list(file)
+    ['one\\n', 'two\\n']
+    """
+    is_text = mode.endswith("t")
+    if not is_text and (encoding, errors, newline) != (None, None, None):
+        raise ValueError("encoding, errors and newline are for text: add t to the mode")
+    raw_mode: Any = mode.removesuffix("t")
+    raw = EncryptedFile(file, raw_mode, key=key, passphrase=passphrase, suite=suite, threads=threads)
+    if is_text:
+        buffered = io.BufferedReader(raw, _BUFFER_BYTES) if raw.readable() else _Writer(raw, _BUFFER_BYTES)
+        return _Text(buffered, encoding, errors, newline) if raw.writable() else io.TextIOWrapper(buffered, encoding, errors, newline)
+    return io.BufferedReader(raw, _BUFFER_BYTES) if raw.readable() else _Writer(raw, _BUFFER_BYTES)

@@ -1,4 +1,4 @@
-"""Plans as things to look at, and the planner for anyone's parts."""
+"""Plans, and the planner for parts of the caller."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from ._number import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import SupportsIndex
+
+    from matplotlib.axes import Axes
+
+    from ._types import CipherName, How, ModeName, PolicyName
 
 
 @dataclass(frozen=True)
@@ -104,8 +109,19 @@ class Plans:
         head = "<tr><th>from blocks</th><th>fixed ns</th><th>ns a byte</th><th>variants</th></tr>"
         return f"<table><caption>{escape(self.cipher)}, {escape(self.job)}</caption>{head}{rows}</table>"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what each plan is predicted to take for 16 bytes to 16 MiB, by matplotlib; gives the axes."""
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the predicted time of each plan for 16 bytes to 16 MiB, with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on. By default new ones.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -121,17 +137,41 @@ class Plans:
 
 
 def plan(
-    cipher: str = "aes-256",
-    mode: str = "ctr",
+    cipher: CipherName = "aes-256",
+    mode: ModeName = "ctr",
     *,
     decrypt: bool = False,
-    threads: int = 1,
-    policy: str = "constant-time",
+    threads: SupportsIndex = 1,
+    policy: PolicyName = "constant-time",
     isa: str | None = None,
     variants: Sequence[str] = (),
 ) -> Plans:
-    """The plans that a mode would run here, and what they are predicted to cost."""
-    how = {"threads": number("threads", threads), "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
+    """Return the plans that a mode uses on this machine, with their predicted costs.
+
+    Costs that `crossgrain wisdom measure` has stored choose the plans, or else those shipped.
+
+    Parameters
+    ----------
+    cipher, mode : str
+        Names in `CIPHERS` and `MODES`.
+    decrypt : bool
+        Whether to plan for decryption.
+    threads, policy, isa, variants
+        As of `encrypt`.
+
+    Returns
+    -------
+    Plans
+        The plans, which `encrypt`, `decrypt`, `seal` and `unseal` accept as `plan`.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> plans = crossgrain.plan("aes-256", "ctr")
+    >>> plans.job
+    'encrypt from a counter'
+    """
+    how: How = {"threads": number("threads", threads), "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
     job, found, text = _native.plan(cipher, mode, decrypt, how)
     plans = tuple(
         Plan(blocks, fixed, per_byte, tuple(Stage(*stage) for stage in stages)) for blocks, fixed, per_byte, stages in found
@@ -159,12 +199,36 @@ class Composition:
     runners_up: tuple[tuple[float, tuple[str, ...]], ...]
 
 
-def compose(costs: Mapping[str, Any] | str, *, runners_up: int = 3) -> Composition:
-    """Find the cheapest composition of anyone's parts.
+def compose(costs: Mapping[str, Any] | str, *, runners_up: SupportsIndex = 3) -> Composition:
+    """Find the cheapest composition of given parts.
 
-    `costs` is what the command line's `plan --costs` reads, as a dictionary or as JSON: "parts" in order,
-    "representations", "cost" of parts by representation, "convert" from one to another ("a>b"), "start" and "end"
-    representations, and "rounds".
+    Parameters
+    ----------
+    costs : dict or str
+        The contents of a file for the command line's `plan --costs`, as a dictionary or as JSON: "parts" in order,
+        "representations", the "cost" of each part by representation, "convert" from one to another ("a>b"), the "start"
+        and "end" representations, and "rounds".
+    runners_up : int
+        The number of next best paths to return.
+
+    Returns
+    -------
+    Composition
+        The cheapest path, and others for comparison.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> costs = {
+    ...     "parts": ["a", "b"],
+    ...     "representations": ["x", "y"],
+    ...     "cost": {"a": {"x": 1, "y": 5}, "b": {"x": 9, "y": 2}},
+    ...     "convert": {"x>y": 1, "y>x": 1},
+    ...     "start": ["x"],
+    ...     "end": ["y"],
+    ... }
+    >>> crossgrain.compose(costs).path
+    ('a/x', 'x>y', 'b/y')
     """
     text = costs if isinstance(costs, str) else json.dumps(costs)
     found = json.loads(_native.compose(text, number("runners_up", runners_up)))

@@ -16,7 +16,10 @@ from ._number import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from numpy.typing import NDArray
     from typing_extensions import Buffer
+
+    from ._types import Bytes, CipherName, ModeName
 
 #: Refused words: the reason, their count, and the number of the first.
 LeftOut = tuple[str, int, int]
@@ -42,7 +45,7 @@ _CANDIDATES = ("key_mask", "mask", "range", "words")
 
 
 class Found(NamedTuple):
-    """A candidate that is right."""
+    """A right candidate."""
 
     #: Its number.
     number: int
@@ -54,19 +57,26 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Search:
-    """A lost key: how it is known, and what it may be. The options of the command line's `search`, by the same names.
+    """A lost key: what is known of it, and what it may be. The fields are the options of the command line's `search`.
 
-    A key is known by `known` texts; by the `tag` of a mode with one, or by what the plaintext `looks` like, and then the
-    ciphertext is `crypt`; or by the `file` that it opens. It can be pickled, and does not print what is secret.
+    A key is recognised by texts that are `known`; by the `tag` of a mode with one, or by the `looks` of the plaintext, where
+    `crypt` is the ciphertext; or by the `file` that it opens. A search can be pickled, and does not print secrets.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> known = [("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a")]
+    >>> crossgrain.Search(cipher="aes-128", known=known, key_mask="000102030405060708090a0b0c0d????").size
+    65536
     """
 
     #: The cipher, with its key size in bits: "aes-128".
-    cipher: str | None = None
+    cipher: CipherName | None = None
     #: Plaintext and ciphertext, both from the beginning: bytes, or hex with ? for unknown digits of the
     #: plaintext.
     known: Sequence[tuple[bytes | str, bytes | str]] = ()
     #: The mode, by its name in `MODES`.
-    mode: str = "ecb"
+    mode: ModeName = "ecb"
     #: Its initial value; the nonce of a mode with a tag.
     iv: bytes = b""
     #: The ciphertext if no plaintext is known: bytes or hex.
@@ -93,7 +103,7 @@ class Search:
     #: The first and the last key, as big-endian integers.
     range: tuple[int, int] | None = None
     #: A word list: the bytes of a file, or a sequence of words.
-    words: Any = None
+    words: Bytes | Sequence[str | Bytes] | None = None
     #: The format of the list: lines, hex (one word per line), or raw (keys back to back).
     form: str = "lines"
     #: Rules for words.
@@ -133,12 +143,12 @@ class Search:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return _native.search_size(self._job())[0]
 
     @property
     def kernel(self) -> str:
-        """What tries them."""
+        """The kernel that tries them."""
         return _native.search_size(self._job())[1]
 
     def _job(self) -> dict[str, Any]:
@@ -162,7 +172,8 @@ class Search:
         if self.words is None:
             return self, 0
         first, last = start // self._per_word, -(-stop // self._per_word)
-        piece = np.frombuffer(self.words, np.uint8)[self._bounds[first] : self._bounds[last]]
+        words: Any = self.words
+        piece = np.frombuffer(words, np.uint8)[self._bounds[first] : self._bounds[last]]
         return replace(self, words=piece.tobytes()), first * self._per_word
 
     @property
@@ -171,9 +182,10 @@ class Search:
         return max(len(self.rules), 1)
 
     @cached_property
-    def _bounds(self) -> Any:
+    def _bounds(self) -> NDArray[np.intp]:
         """The offset of each word, and the end of the last one."""
-        words = np.frombuffer(self.words, np.uint8)
+        given: Any = self.words
+        words = np.frombuffer(given, np.uint8)
         if self.form == "raw":
             starts = np.arange(0, len(words), _native.search_size(self._job())[2])
         else:
@@ -193,15 +205,45 @@ def search_shard(
     threads: int = 0,
     device: str | Sequence[str] | None = None,
 ) -> list[Found]:
-    """Try a part of the candidates: after `skip` of them `limit` at most, and of these share i of n, from 0 on.
+    """Try a part of the candidates of a search.
 
-    It ends at the first that is right, unless it `goes_on`. A key that was planted in the shard has to be found as well,
-    or `Error` is raised, and then nothing counts. `progress` is called now and then with the candidates tried and
-    those there are, and what it raises ends the search; so does Ctrl-C. Words that are no candidates are told in a warning.
+    A key is planted in every shard. If it is not found, the search raises `Error`, and nothing that it found counts. Ctrl-C
+    ends the search. Words that are no candidates cause a warning.
 
-    `threads` is how many, 0 for all. A `device` that `devices` lists, or "gpu" for the first GPU, tries the keys of masks and
-    ranges known by a block, or derives those that sha256 or pbkdf2-sha256 makes; should it fail, the CPU does the rest, and a
-    warning tells. Several work together, as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
+    Parameters
+    ----------
+    search : Search
+        The search.
+    skip : int
+        The number of candidates to leave out at the beginning.
+    limit : int, optional
+        The largest number of candidates to try after those.
+    shard : tuple of int, optional
+        With (i, n), only share i of n equal shares is tried. Shares are numbered from 0.
+    goes_on : bool
+        Whether the search continues after the first right candidate.
+    progress : callable, optional
+        It is called from time to time with the number of candidates tried and their total. An exception that it raises ends
+        the search.
+    threads : int
+        The number of threads; 0 for all.
+    device : str or sequence of str, optional
+        Devices that `devices` lists, as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1", or "gpu" for the first GPU. A device tries the
+        keys of masks and ranges that are known by a block, or derives those of sha256 and pbkdf2-sha256. If it fails, the CPU
+        does the rest, and a warning says so.
+
+    Returns
+    -------
+    list of Found
+        The right candidates.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> known = [("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a")]
+    >>> search = crossgrain.Search(cipher="aes-128", known=known, key_mask="000102030405060708090a0b0c0d0e??")
+    >>> crossgrain.search_shard(search)[0].key.hex()
+    '000102030405060708090a0b0c0d0e0f'
     """
     job, devices = search._job(), device_names(device)
     skip, limit = number("skip", skip, None), None if limit is None else number("limit", limit, None)

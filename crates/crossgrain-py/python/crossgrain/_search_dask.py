@@ -43,17 +43,35 @@ def search(
     retries: int = 3,
     device: str | Sequence[str] | None = None,
 ) -> list[Found]:
-    """Search for a lost key on the cluster of a `distributed.Client`: `search_shard` in tasks of one thread each.
+    """Search for a lost key on a Dask cluster, by `search_shard` in tasks of one thread each.
 
-    It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
-    is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
-    Workers have their shards tried by a `device` of theirs, or by several, if those are named, "cuda:0" say: give them a thread each.
-    Should it fail, the worker's CPU does the rest of the shard, and a warning tells.
+    A key is planted in every shard. A shard that fails, or is lost with its worker, is tried again. Ctrl-C ends the search.
 
-    The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
-    once it is done, each on the disk before the search goes on. A file that exists is gone on with by `restore`, and
-    refused without; it has to be of the same search. `progress` is called after every shard with the candidates
-    tried and those there are; what it raises ends the search, and so does Ctrl-C.
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    search : Search
+        The search.
+    skip, limit, goes_on
+        As of `search_shard`.
+    journal : str or path, optional
+        A file of this process that records hits and finished shards. Each line is on the disk before the search continues.
+    restore : bool
+        Whether an existing journal, which must be of the same search, is continued. Without it, an existing file is refused.
+    progress : callable, optional
+        It is called after every shard, as in `search_shard`.
+    shard_seconds : float
+        The time that a shard should take.
+    retries : int
+        How many times a shard is tried again.
+    device : str or sequence of str, optional
+        The devices of every worker, as in `search_shard`. Give such workers one thread each.
+
+    Returns
+    -------
+    list of Found
+        The right candidates.
     """
     start, retries, devices = min(number("skip", skip, None), search.size), number("retries", retries, None), device_names(device)
     stop = search.size if limit is None else min(start + number("limit", limit, None), search.size)
@@ -90,7 +108,7 @@ class _Run:
 
         rest = self.journal.rest(whole)
         total, tried = whole[1] - whole[0], whole[1] - whole[0] - sum(stop - start for start, stop in rest)
-        completed = as_completed()
+        completed = as_completed()  # type: ignore[no-untyped-call]
         try:
             self._fill(completed, rest)
             for future in completed:

@@ -28,19 +28,19 @@ def _words(dtype: np.dtype[Any]) -> int:
 
 def checked(dtype: Any) -> np.dtype[Any]:
     """A type that a kernel computes with, in this machine's byte order."""
-    dtype = np.dtype(dtype)
-    if dtype in _KINDS:
-        return dtype
-    native = dtype.newbyteorder("=")
+    given: np.dtype[Any] = np.dtype(dtype)
+    if given in _KINDS:
+        return given
+    native = given.newbyteorder("=")
     told = "give native byte order" if native in _KINDS else "give bool, uint8, uint32, int32, uint64, float32 or float64"
-    raise TypeError(f"no kernel takes {dtype}: {told}, as by astype")
+    raise TypeError(f"no kernel takes {given}: {told}, as by astype")
 
 
 _Operators = np.lib.mixins.NDArrayOperatorsMixin
 
 
 class Lane(_Operators):
-    """A number of every element, within a kernel. Python's operators and NumPy's functions record what is done to it."""
+    """A number of every element, within a kernel. Python's operators and NumPy's functions record operations on it."""
 
     __slots__ = ("_dtype", "_kernel", "_value")
     __hash__ = None  # type: ignore[assignment]
@@ -148,8 +148,8 @@ def _refuse(what: str, dtype: np.dtype[Any], mend: str) -> NoReturn:
 
 
 def _arithmetic(name: str) -> Callable[[Any, Any], Lane]:
-    def record(a: Any, b: Any) -> Lane:
-        a, b = _pair(a, b)
+    def record(x: Any, y: Any) -> Lane:
+        a, b = _pair(x, y)
         if a._dtype == _BOOL:
             _refuse("arithmetic", _BOOL, "convert it by astype(numpy.uint32)")
         return a._step(name + _KINDS[a._dtype], b)._narrowed()
@@ -158,8 +158,8 @@ def _arithmetic(name: str) -> Callable[[Any, Any], Lane]:
 
 
 def _gate(name: str) -> Callable[[Any, Any], Lane]:
-    def record(a: Any, b: Any) -> Lane:
-        a, b = _pair(a, b)
+    def record(x: Any, y: Any) -> Lane:
+        a, b = _pair(x, y)
         if a._dtype in _FLOATS:
             _refuse("gate", a._dtype, "gates are of integers and truth values")
         return a._step(name + _KINDS[a._dtype], b)
@@ -169,7 +169,8 @@ def _gate(name: str) -> Callable[[Any, Any], Lane]:
 
 def _of_float(name: str, only: Any = _FLOATS) -> Callable[..., Lane]:
     def record(*given: Any) -> Lane:
-        a, *others = _pair(*given) if len(given) == 2 else given
+        lanes: Sequence[Lane] = _pair(*given) if len(given) == 2 else given
+        a, *others = lanes
         if a._dtype not in only:
             wanted = " or ".join(str(dtype) for dtype in only)
             _refuse(name.lower(), a._dtype, f"convert it by astype to {wanted}")
@@ -179,10 +180,10 @@ def _of_float(name: str, only: Any = _FLOATS) -> Callable[..., Lane]:
 
 
 def _shift(name: str) -> Callable[[Any, Any], Lane]:
-    def record(a: Any, count: Any) -> Lane:
-        if not isinstance(a, Lane) or isinstance(count, Lane):
+    def record(a: Any, by: Any) -> Lane:
+        if not isinstance(a, Lane) or isinstance(by, Lane):
             raise TypeError("a count to shift by is a number, the same for all elements")
-        count = operator.index(count)
+        count = operator.index(by)
         if a._dtype in (_BOOL, *_FLOATS):
             _refuse("shift", a._dtype, "shifts are of integers")
         if not 0 <= count < _BITS[a._dtype]:
@@ -197,21 +198,21 @@ def _shift(name: str) -> Callable[[Any, Any], Lane]:
     return record
 
 
-def _less(a: Any, b: Any) -> Lane:
-    a, b = _pair(a, b)
+def _less(x: Any, y: Any) -> Lane:
+    a, b = _pair(x, y)
     if a._dtype == _I32:
         a, b = a._by_bits("Xor", 1 << 31), b._by_bits("Xor", 1 << 31)
     return a._step("Less" + _KINDS[a._dtype], b, dtype=_BOOL)
 
 
-def _equal(a: Any, b: Any) -> Lane:
-    a, b = _pair(a, b)
+def _equal(x: Any, y: Any) -> Lane:
+    a, b = _pair(x, y)
     return a._step("Equal" + _KINDS[a._dtype], b, dtype=_BOOL)
 
 
-def _less_equal(a: Any, b: Any) -> Lane:
-    a, b = _pair(a, b)
-    return _less(a, b) | _equal(a, b) if a._dtype in _FLOATS else ~_less(b, a)
+def _less_equal(x: Any, y: Any) -> Lane:
+    a, b = _pair(x, y)
+    return _gate("Or")(_less(a, b), _equal(a, b)) if a._dtype in _FLOATS else _invert(_less(b, a))
 
 
 def _invert(a: Lane) -> Lane:
@@ -232,12 +233,12 @@ def _absolute(a: Lane) -> Lane:
     return _where(_less(a, 0), _negative(a), a) if a._dtype == _I32 else a
 
 
-def _where(mask: Any, a: Any, b: Any) -> Lane:
+def _where(mask: Any, x: Any, y: Any) -> Lane:
     if not isinstance(mask, Lane) or mask._dtype != _BOOL:
         raise TypeError("numpy.where chooses by a truth value of the kernel: compare something")
-    if not isinstance(a, Lane) and not isinstance(b, Lane):
+    if not isinstance(x, Lane) and not isinstance(y, Lane):
         raise TypeError("numpy.where chooses among values of the kernel: one of the two may be a number")
-    a, b = _pair(a, b)
+    a, b = _pair(x, y)
     kind = "U64" if _BITS[a._dtype] == 64 else "U32"
     return mask._step("Select" + kind, a, b, dtype=a._dtype)
 
@@ -245,8 +246,8 @@ def _where(mask: Any, a: Any, b: Any) -> Lane:
 def _outer(name: str, is_number_first: bool) -> Callable[[Any, Any], Lane]:
     """The minimum or maximum. With one NaN, the result is the number, or NaN as in NumPy's `minimum` and `maximum`."""
 
-    def record(a: Any, b: Any) -> Lane:
-        a, b = _pair(a, b)
+    def record(x: Any, y: Any) -> Lane:
+        a, b = _pair(x, y)
         if a._dtype not in _FLOATS:
             return _where(_less(a, b) if name == "Min" else _less(b, a), a, b)
         chosen = a._step(name + _KINDS[a._dtype], b)
@@ -258,12 +259,12 @@ def _outer(name: str, is_number_first: bool) -> Callable[[Any, Any], Lane]:
 def _power(a: Any, exponent: Any) -> Lane:
     if not isinstance(exponent, int) or exponent != 2:
         raise TypeError("of powers a kernel has squares: write others as products, or by numpy.exp")
-    return a * a
+    return _arithmetic("Mul")(a, a)
 
 
 def _logical(name: str) -> Callable[[Any, Any], Lane]:
-    def record(a: Any, b: Any) -> Lane:
-        a, b = _pair(a, b)
+    def record(x: Any, y: Any) -> Lane:
+        a, b = _pair(x, y)
         return _gate(name)(a.astype(_BOOL), b.astype(_BOOL))
 
     return record
@@ -274,7 +275,7 @@ def _converted(a: Lane, to: np.dtype[Any]) -> Lane:
     if of == to:
         return a
     if to == _BOOL:
-        return ~_equal(a, 0)
+        return _invert(_equal(a, 0))
     if of == _BOOL:
         return _converted(Lane(a._kernel, a._by_bits("And", 1)._value, _U32), to)
     if of in (_U8, _U32, _I32) and to in (_U8, _U32, _I32):
@@ -336,15 +337,49 @@ _UFUNCS: dict[Any, Callable[..., Lane]] = {
 }
 
 
-def turn(x: Any) -> tuple[Any, Any]:
-    """The cosine and the sine of a float64 in turns, of 2 pi times it: whole turns are taken off exactly."""
+def turn(x: Lane) -> tuple[Lane, Lane]:
+    """Return the cosine and the sine of an angle in turns. Whole turns are subtracted exactly.
+
+    Parameters
+    ----------
+    x : Lane
+        A float64 of a kernel: the angle, divided by 2 pi.
+
+    Returns
+    -------
+    tuple of Lane
+        The cosine and the sine.
+
+    Examples
+    --------
+    >>> from crossgrain import parallel
+    >>> parallel.transform(parallel.turn, np.array([0.25, 1.0]))
+    (array([-0.,  1.]), array([1., 0.]))
+    """
     if not isinstance(x, Lane) or x._dtype != _F64:
         raise TypeError("turn is of a kernel's float64: convert it by astype(numpy.float64)")
     return x._step("TurnF64"), x._step("TurnF64", count=1)
 
 
-def unit(x: Any) -> Any:
-    """A number from 0 to 1, without 1, of random bits: a float32 of a uint32, a float64 of a uint64, as `Generator.random` has it."""
+def unit(x: Lane) -> Lane:
+    """Return a number in [0, 1) made of random bits, as `Generator.random` makes it.
+
+    Parameters
+    ----------
+    x : Lane
+        A uint32 or uint64 of a kernel.
+
+    Returns
+    -------
+    Lane
+        A float32 of a uint32, a float64 of a uint64.
+
+    Examples
+    --------
+    >>> from crossgrain import parallel
+    >>> parallel.transform(parallel.unit, np.array([0, 1 << 31], np.uint32))
+    array([0. , 0.5], dtype=float32)
+    """
     if not isinstance(x, Lane) or x._dtype not in (_U32, _U64):
         raise TypeError("unit is of a kernel's uint32 or uint64: convert it by astype")
     to = _F32 if x._dtype == _U32 else _F64
@@ -361,7 +396,7 @@ def key(x: Lane) -> Lane:
 
 def recorded(
     function: Callable[..., Any], arguments: Sequence[Any], is_indexed: bool = False
-) -> tuple[Any, list[np.dtype[Any]], bool]:
+) -> tuple[_native.Kernel, list[np.dtype[Any]], bool]:
     """Records a function of types and numbers. Returns the kernel, its result types, and whether it gives several."""
     dtypes = [argument for argument in arguments if isinstance(argument, np.dtype)]
     kernel = _native.Kernel([] if is_indexed else [_words(dtype) for dtype in dtypes])

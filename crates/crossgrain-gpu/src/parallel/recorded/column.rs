@@ -2,6 +2,7 @@
 
 use super::super::algorithm::{find, reduce};
 use super::super::kernel::Sum;
+#[cfg(feature = "device")]
 use super::super::launch::Span;
 use super::super::order::{gather, indices_if, order_of_keys, outermost};
 use super::super::own::{Outermost, Same};
@@ -10,7 +11,9 @@ use super::super::room::Source;
 use super::super::scan::inclusive_scan;
 use super::super::vector::{DeviceVec, Store, View, zeros};
 use super::refused;
-use crate::{Error, Memory};
+use crate::Error;
+#[cfg(feature = "device")]
+use crate::Memory;
 
 /// A vector of numbers with one or two words each.
 #[derive(Debug)]
@@ -153,15 +156,18 @@ impl Column {
         }
     }
 
+    #[cfg(feature = "device")]
     pub(super) fn span(&self) -> Span {
         either!(&self.0, vector => vector.span())
     }
 
     /// The numbers' memory on a device.
+    #[cfg(feature = "device")]
     pub(super) fn memory(&self) -> Option<&Memory> {
         either!(&self.0, vector => View::from(vector).memory())
     }
 
+    #[cfg(feature = "device")]
     pub(super) fn memory_mut(&mut self) -> Option<&mut Memory> {
         match either!(&mut self.0, vector => &mut vector.store) {
             Store::Device(memory) => Some(memory),
@@ -182,6 +188,7 @@ impl Column {
         let row = 4 * self.len().max(1);
         let bytes = match either!(&mut self.0, vector => &mut vector.store) {
             Store::Host(bytes) => &mut bytes[..],
+            #[cfg(feature = "device")]
             Store::Device(_) => &mut [],
         };
         bytes.chunks_exact_mut(row)

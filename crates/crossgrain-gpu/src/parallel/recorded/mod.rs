@@ -10,14 +10,18 @@
 //! needs no new program, and they are wiped. A recorded kernel gives the same bits at every place.
 
 mod column;
+#[cfg(feature = "device")]
+mod on_device;
 mod operation;
 mod run;
 
 use std::fmt;
 
+#[cfg(feature = "device")]
 use crossgrain::internal::arch::Lanes;
 use zeroize::Zeroizing;
 
+#[cfg(feature = "device")]
 use super::kernel::Bundle;
 use crate::Error;
 use operation::Operation;
@@ -164,6 +168,7 @@ impl Recorded {
     }
 
     /// Total words of the inputs.
+    #[cfg(feature = "device")]
     fn input_words(&self) -> usize {
         self.inputs.iter().sum::<usize>().max(1)
     }
@@ -181,8 +186,10 @@ fn refused(why: String) -> Error {
 
 /// A recorded kernel for a device's program. Only the words that the kernel actually has are read and
 /// written.
+#[cfg(feature = "device")]
 struct Traced<'a>(&'a Recorded);
 
+#[cfg(feature = "device")]
 impl Bundle<1, WORDS_MAX, WORDS_MAX> for Traced<'_> {
     fn reads(&self) -> usize {
         self.0.input_words()

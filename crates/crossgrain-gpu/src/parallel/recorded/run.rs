@@ -2,8 +2,7 @@
 //!
 //! On a CPU an interpreter uses a frame: memory with one row of `ELEMENTS` words for each word of each
 //! value. `layout` assigns rows to values and reuses a row after its last read. On a device the kernel
-//! becomes a program; several inputs are first copied into one buffer, and several results are copied out
-//! of one.
+//! becomes a program (`on_device`).
 
 use std::ops::Range;
 
@@ -15,14 +14,11 @@ use zeroize::Zeroizing;
 
 use super::super::algorithm::{PIECE, has_threads};
 use super::super::host::{Work, on_widest};
-use super::super::launch::Span;
-use super::super::own::Same;
 use super::super::policy::{Kind, Place};
-use super::super::text::{Program, Reads, Sink};
 use super::column::Column;
 use super::operation::{ELEMENTS, Operation, Row, on_frame};
-use super::{Recorded, Step, Traced, WORDS_MAX, refused};
-use crate::{Error, Gpu, Memory};
+use super::{Recorded, Step, refused};
+use crate::Error;
 
 impl Recorded {
     /// Applies the kernel to its inputs, which must have equal lengths.
@@ -62,6 +58,7 @@ impl Recorded {
             &Kind::Host { features, is_parallel } => {
                 self.on_host((features, is_parallel), sources, range, &mut made)?;
             }
+            #[cfg(feature = "device")]
             Kind::Device(gpu) => self.on_device(gpu, sources, range, &mut made)?,
         }
         Ok(made)
@@ -88,41 +85,6 @@ impl Recorded {
         match is_parallel && has_threads() {
             true => pieces.into_par_iter().for_each(work),
             false => pieces.into_iter().for_each(work),
-        }
-        Ok(())
-    }
-
-    fn on_device(
-        &self,
-        gpu: &Gpu,
-        sources: &[&Column],
-        range: Range<usize>,
-        made: &mut [Column],
-    ) -> Result<(), Error> {
-        let (len, joined);
-        len = range.len();
-        let (memory, from, reads) = match sources {
-            [] => (None, Span { first: range.start, stride: 0 }, Reads::Indices),
-            [source] => (source.memory(), source.span(), Reads::Source),
-            _ => {
-                joined = join(gpu, sources, len)?;
-                (Some(&joined), Span { first: 0, stride: len }, Reads::Source)
-            }
-        };
-        let kernel = &Traced(self);
-        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(gpu, kernel, reads, Sink::Write);
-        if let [one] = made {
-            let to = one.span();
-            return program.run(gpu, len, (memory, from), (one.memory_mut().ok_or(Error::Place)?, to));
-        }
-        let mut all = room(gpu, self.result_words(), len)?;
-        program.run(gpu, len, (memory, from), (&mut all, Span { first: 0, stride: len }))?;
-        let mut first = 0;
-        for column in made {
-            let (words, to) = (column.words(), column.span());
-            let goal = column.memory_mut().ok_or(Error::Place)?;
-            copy(gpu, words, len, (&all, Span { first, stride: len }), (goal, to))?;
-            first += words * len;
         }
         Ok(())
     }
@@ -192,55 +154,8 @@ impl Recorded {
     }
 }
 
-fn words_of(columns: &[&Column]) -> Vec<usize> {
+pub(super) fn words_of(columns: &[&Column]) -> Vec<usize> {
     columns.iter().map(|column| column.words()).collect()
-}
-
-/// Allocates device memory for `len` numbers of `words` words.
-fn room(gpu: &Gpu, words: usize, len: usize) -> Result<Memory, Error> {
-    let len_bytes = 4 * words * len;
-    // Devices count words in 32 bits.
-    if words * len > u32::MAX as usize {
-        return Err(Error::Memory { len_bytes });
-    }
-    gpu.allocate(len_bytes)
-}
-
-/// Concatenates the words of several vectors.
-fn join(gpu: &Gpu, sources: &[&Column], len: usize) -> Result<Memory, Error> {
-    let mut all = room(gpu, words_of(sources).iter().sum(), len)?;
-    let mut first = 0;
-    for source in sources {
-        let memory = source.memory().ok_or(Error::Place)?;
-        copy(gpu, source.words(), len, (memory, source.span()), (&mut all, Span { first, stride: len }))?;
-        first += source.words() * len;
-    }
-    Ok(all)
-}
-
-/// Copies numbers of one or two words within a device.
-fn copy(
-    gpu: &Gpu,
-    words: usize,
-    len: usize,
-    (from, source): (&Memory, Span),
-    (to, goal): (&mut Memory, Span),
-) -> Result<(), Error> {
-    let (reads, sink) = (Reads::Source, Sink::Write);
-    match words {
-        1 => Program::<_, 1, 1, 1>::new(gpu, &Same, reads, sink).run(
-            gpu,
-            len,
-            (Some(from), source),
-            (to, goal),
-        ),
-        _ => Program::<_, 1, 2, 2>::new(gpu, &Same, reads, sink).run(
-            gpu,
-            len,
-            (Some(from), source),
-            (to, goal),
-        ),
-    }
 }
 
 /// Unused words of a frame: single words, and pairs.
