@@ -3,6 +3,7 @@
 //! A kernel is generic code that must be inlined completely into one function per ISA, in which the ISA's
 //! instructions are enabled. Only the assembly shows whether the compiler did that.
 
+mod arm;
 mod data;
 mod exits;
 mod flow;
@@ -16,10 +17,10 @@ mod rules;
 mod tests;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::{Result, examined, pages, root};
-use isa::ISAS;
+use crate::{Result, arm as machine, examined, pages, root};
+use isa::{ARM_ISAS, ISAS, Isa};
 use parse::Function;
 use rules::Kernel;
 
@@ -53,11 +54,40 @@ pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
         kernels.iter().for_each(show_kernel);
         data::justified().chain(exits::justified()).for_each(|line| println!("{line}"));
     }
-    show_totals(&kernels);
-    let mut faults = rules::faults(&functions, &kernels);
+    show_totals(&kernels, ISAS);
+    let mut faults = rules::faults(&functions, &kernels, ISAS);
     faults.extend(data::faults(&kernels));
     faults.extend(faults_of_exits(&functions)?);
-    show_faults(&faults);
+    conclude(&faults)
+}
+
+/// Checks the library for 64-bit ARM, or the assembly in `file`.
+///
+/// # Errors
+/// If it cannot be built or read, or breaks a rule.
+pub(crate) fn run_for_arm(list: bool, file: Option<&Path>) -> Result<()> {
+    let text = match file {
+        Some(file) => read(file)?,
+        None if machine::has_std() => read_all(&examined::build_for_arm()?)?,
+        None => {
+            println!("skipped: asm ({})", machine::STD_REMEDY);
+            return Ok(());
+        }
+    };
+    let functions = parse::functions_with(&text, "//");
+    let kernels = rules::kernels(&functions);
+    if list {
+        kernels.iter().for_each(arm::show_kernel);
+    }
+    show_totals(&kernels, ARM_ISAS);
+    let mut faults = rules::faults(&functions, &kernels, ARM_ISAS);
+    faults.extend(arm::faults(&functions, &kernels));
+    conclude(&faults)
+}
+
+/// Shows the faults. Succeeds if there are none.
+fn conclude(faults: &[String]) -> Result<()> {
+    show_faults(faults);
     match faults.len() {
         0 => Ok(()),
         count => Err(format!("asm: {count} faults in the release assembly")),
@@ -77,7 +107,11 @@ fn faults_of_exits(functions: &[Function<'_>]) -> Result<Vec<String>> {
 
 /// The assembly of the library as it is now.
 fn build() -> Result<String> {
-    let texts: Result<Vec<String>> = examined::build()?.assembly.iter().map(|file| read(file)).collect();
+    read_all(&examined::build()?.assembly)
+}
+
+fn read_all(files: &[PathBuf]) -> Result<String> {
+    let texts: Result<Vec<String>> = files.iter().map(|file| read(file)).collect();
     let text = texts?.concat();
     if text.is_empty() { Err("asm: the build left no assembly".to_owned()) } else { Ok(text) }
 }
@@ -101,9 +135,9 @@ fn show_kernel(kernel: &Kernel<'_, '_>) {
 }
 
 /// One line for each ISA. The calls are the allowed ones: panics and copies of memory.
-fn show_totals(kernels: &[Kernel<'_, '_>]) {
+fn show_totals(kernels: &[Kernel<'_, '_>], isas: &[Isa]) {
     println!("{:<9} {:>8} {:>13} {:>6}", "isa", "kernels", "instructions", "calls");
-    for isa in ISAS {
+    for isa in isas {
         let own: Vec<_> = kernels.iter().filter(|kernel| kernel.isa == isa.name).collect();
         let instructions: usize = own.iter().map(|kernel| kernel.code.body.len()).sum();
         let calls: usize = own.iter().map(|kernel| kernel.code.calls().count()).sum();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Result, artifacts, cargo, root, target};
+use crate::{Result, arm, artifacts, cargo, root, target};
 
 /// The files that were built.
 #[derive(Debug, Default)]
@@ -37,6 +37,22 @@ pub(crate) fn build() -> Result<Examined> {
         }
     }
     Ok(examined)
+}
+
+/// The release assembly of the library with all of its features for 64-bit ARM, one file per codegen unit.
+///
+/// # Errors
+/// If the build fails, or the target is not installed.
+pub(crate) fn build_for_arm() -> Result<Vec<PathBuf>> {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut build = cargo();
+    build.env("RUSTFLAGS", format!("{flags} --emit asm -C symbol-mangling-version=v0"));
+    build.args(["build", "--quiet", "--release", "--package", "crossgrain", "--all-features", "--lib"]);
+    build.args(["--target", arm::TARGET, "--target-dir"]).arg(root().join(target()).join("examined"));
+    arm::with_linker(&mut build);
+    let built = artifacts(build)?;
+    let library = built.iter().find(|artifact| artifact["target"]["name"] == "crossgrain");
+    Ok(library.map(|artifact| assembly(&artifact["filenames"])).unwrap_or_default())
 }
 
 /// The assembly files next to a library's metadata file `libNAME-HASH.rmeta`. They are called

@@ -4,6 +4,7 @@
 //! of `check` or of `test`. Nothing here is part of the library or of the program.
 
 mod api;
+mod arm;
 mod asm;
 mod bench;
 mod chart;
@@ -69,9 +70,15 @@ enum Task {
         /// Write the table of docs/security.md instead
         #[arg(long)]
         page: bool,
+        /// Check the assembly for 64-bit ARM instead of this machine's
+        #[arg(long, value_parser = ["aarch64"])]
+        target: Option<String>,
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
+    /// Build the library and the program for 64-bit ARM, run their tests under qemu, and exchange files with
+    /// this machine
+    Arm,
     /// List what each library offers its users, under docs/api
     Api {
         /// Compare with what is there instead
@@ -151,7 +158,8 @@ enum Task {
     /// Measure the cost of building the library and the program from nothing, and write the table of
     /// docs/install.md
     Weight,
-    /// Run what takes too long for every change: ignored tests, `sanitize`, `statistics`, `fuzz`, `mutants`
+    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `sanitize`, `statistics`,
+    /// `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
@@ -165,7 +173,11 @@ fn main() -> ExitCode {
         Task::Test { check_failed } => Ok(test::run(check_failed)),
         Task::Check => Ok(check::run()),
         Task::Asm { page: true, .. } => asm::write_page().map(|()| ExitCode::SUCCESS),
+        Task::Asm { list, target: Some(_), file, .. } => {
+            asm::run_for_arm(list, file.as_deref()).map(|()| ExitCode::SUCCESS)
+        }
         Task::Asm { list, file, .. } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Arm => arm::run(),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Site => site::run().map(|()| ExitCode::SUCCESS),

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{Result, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
+use crate::{Result, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
@@ -40,6 +40,7 @@ pub(crate) fn run() -> Result<()> {
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }
+    asm::run_for_arm(false, None)?;
     sanitize::run()?;
     fuzz::run(&[], FUZZ_SECONDS)?;
     if mutants::is_there() {

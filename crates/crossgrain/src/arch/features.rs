@@ -14,7 +14,7 @@ pub const CAP_VARIABLE: &str = "CROSSGRAIN_ISA";
 
 /// A set of instruction-set extensions.
 ///
-/// The constants besides [`Features::NONE`] and [`Features::AES`] exist only on some machines. A cap parses
+/// [`Features::NONE`] and [`Features::AES`] exist on every machine, and each further constant on one. A cap parses
 /// into a set. On x86-64, `avx2` means everything up to AVX2, AES instructions included, and
 /// `avx512-aes-gfni` means AVX-512 without AES instructions and without GFNI.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -432,6 +432,22 @@ pub trait AesLanes: CarrylessLanes {
     /// The last round of the equivalent inverse cipher.
     fn decrypt_last_round(self, key: Self) -> Self;
 
+    /// Whether the CPU's round begins with the XOR of a key, as [`Self::encrypt_after`] does. Loops over rounds then keep the XOR of
+    /// each key for the round after it.
+    const ADDS_KEY_FIRST: bool = false;
+
+    /// XOR of the key, then ShiftRows, SubBytes and MixColumns.
+    #[inline(always)]
+    fn encrypt_after(self, key: Self) -> Self {
+        (self ^ key).encrypt_round(self.zero())
+    }
+
+    /// XOR of the key, then the inverses of ShiftRows, SubBytes and MixColumns.
+    #[inline(always)]
+    fn decrypt_after(self, key: Self) -> Self {
+        (self ^ key).decrypt_round(self.zero())
+    }
+
     /// The sum of the low 64 bits of each lane with the other's, modulo 2⁶⁴, little-endian. The high 64 bits of `other` must be zero;
     /// those of `self` stay.
     fn add_low_u64(self, other: Self) -> Self;

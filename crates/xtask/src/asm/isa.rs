@@ -45,6 +45,24 @@ pub(crate) const ISAS: &[Isa] = &[
     Isa { name: "vclmul512", every: Use::of(CLMUL, "%zmm"), some: ANYTHING,                     never: &[], valgrind: false },
 ];
 
+/// The same for 64-bit ARM.
+#[rustfmt::skip] // a table: one line a set
+pub(crate) const ARM_ISAS: &[Isa] = &[
+    Isa { name: "portable", every: ANYTHING,               some: ANYTHING,                      never: &[], valgrind: false },
+    Isa { name: "neon",     every: Use::of(NEON, ""),      some: Use::of(&["tbl"], ".16b"),     never: &[], valgrind: false },
+    Isa { name: "neonaes",  every: Use::of(ARM_AES, ""),   some: Use::of(&["aese"], ".16b"),    never: &[], valgrind: false },
+    Isa { name: "neonsha3", every: Use::of(NEON, ""),      some: Use::of(&["eor3"], ".16b"),    never: &[], valgrind: false },
+];
+
+/// Logic, shifts and shuffles of NEON. Moves are not listed, because they do not show that a kernel computes.
+const NEON: &[&str] = &[
+    "eor", "and", "orr", "bic", "bsl", "bit", "bif", "shl", "ushr", "sri", "sli", "zip", "trn", "uzp", "tbl",
+    "rev",
+];
+
+/// AES instructions and carry-less products. Kernels for keys also transpose words.
+const ARM_AES: &[&str] = &["aes", "pmull", "zip", "trn", "uzp"];
+
 const ANYTHING: Use = Use::of(&[], "");
 
 /// Logic, shifts and shuffles of SSE. Moves are not listed, because they do not show that a kernel computes.

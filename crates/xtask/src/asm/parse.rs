@@ -1,6 +1,6 @@
 //! Reads assembly text as a list of functions and their instructions.
 //!
-//! The text is LLVM's output for x86-64 in AT&T syntax. The parser reads only the facts that the rules need:
+//! The text is LLVM's output for x86-64 in AT&T syntax, or for 64-bit ARM. The parser reads only the facts that the rules need:
 //! the function of an instruction, its callee, the registers that it names, and its effect on the stack.
 
 use std::collections::HashMap;
@@ -45,9 +45,14 @@ pub(crate) enum Callee {
     Unknown,
 }
 
-/// All functions of `text`, including aliases: LLVM may keep one of two equal functions and define the other
-/// as a second name for it.
+/// All functions of x86-64's `text`, including aliases: LLVM may keep one of two equal functions and define
+/// the other as a second name for it.
 pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
+    functions_with(text, "#")
+}
+
+/// The same for a machine whose comments begin with `comment`.
+pub(crate) fn functions_with<'t>(text: &'t str, comment: &str) -> Vec<Function<'t>> {
     let mut found: Vec<Function<'_>> = Vec::new();
     let mut aliases = Vec::new();
     for line in text.lines() {
@@ -55,7 +60,7 @@ pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
             found.push(Function::new(symbol));
         } else if let Some(alias) = alias(line) {
             aliases.push(alias);
-        } else if let (Some(instruction), Some(function)) = (instruction(line), found.last_mut()) {
+        } else if let (Some(instruction), Some(function)) = (instruction(line, comment), found.last_mut()) {
             function.body.push(instruction);
         } else if let Some(function) = found.last_mut() {
             function.add_label(line);
@@ -84,8 +89,8 @@ fn alias(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-fn instruction(line: &str) -> Option<Instruction<'_>> {
-    let code = line.split('#').next()?.trim();
+fn instruction<'t>(line: &'t str, comment: &str) -> Option<Instruction<'t>> {
+    let code = line.split(comment).next()?.trim();
     let is_code = line.starts_with([' ', '\t']) && !code.is_empty() && !code.starts_with('.');
     let code = ["lock", "notrack"].iter().find_map(|prefix| code.strip_prefix(prefix)).unwrap_or(code).trim();
     let (mnemonic, operands) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
@@ -180,8 +185,11 @@ impl Instruction<'_> {
 
     /// The target of this call or jump, if it is outside the function.
     pub(crate) fn callee(&self) -> Option<Callee> {
-        let is_call = matches!(self.mnemonic, "call" | "callq");
-        if !is_call && !self.mnemonic.starts_with('j') {
+        let is_call = matches!(self.mnemonic, "call" | "callq" | "bl");
+        if self.mnemonic == "blr" {
+            return Some(Callee::Unknown);
+        }
+        if !is_call && self.mnemonic != "b" && !self.mnemonic.starts_with('j') {
             return None;
         }
         let symbol = self.operands.trim_start_matches('*').split(['@', '(']).next()?.trim();

@@ -58,7 +58,7 @@ fn sound() -> String {
 
 fn faults(text: &str) -> Vec<String> {
     let functions = functions(text);
-    rules::faults(&functions, &rules::kernels(&functions))
+    rules::faults(&functions, &rules::kernels(&functions), ISAS)
 }
 
 #[track_caller]

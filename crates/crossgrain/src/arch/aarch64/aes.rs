@@ -64,6 +64,18 @@ impl<I: AesIsa> AesLanes for Vector<I> {
         vector!(veorq_u8(vaesdq_u8(self.0, vdupq_n_u8(0)), key.0))
     }
 
+    const ADDS_KEY_FIRST: bool = true;
+
+    #[inline(always)]
+    fn encrypt_after(self, key: Self) -> Self {
+        vector!(vaesmcq_u8(vaeseq_u8(self.0, key.0)))
+    }
+
+    #[inline(always)]
+    fn decrypt_after(self, key: Self) -> Self {
+        vector!(vaesimcq_u8(vaesdq_u8(self.0, key.0)))
+    }
+
     #[inline(always)]
     fn add_low_u64(self, other: Self) -> Self {
         vector!(vreinterpretq_u8_u64(vaddq_u64(vreinterpretq_u64_u8(self.0), vreinterpretq_u64_u8(other.0))))

@@ -28,6 +28,6 @@ pub const CAPS: [&str; 5] = ["portable", "neon-aes-sha3", "neon-aes", "neon-sha3
 /// A cap without AES instructions.
 pub const CAP_WITHOUT_AES: &str = "neon-aes";
 
-/// Plans that `crossgrain bench` times beside the best one: their names in its ids, and their caps.
+/// Further plans that `crossgrain bench` times: their names in its ids, and their caps.
 pub const BENCHMARKED_CAPS: [(&str, &str); 2] =
     [("without-sha3", "neon-sha3"), ("without-aes-sha3", "neon-aes-sha3")];

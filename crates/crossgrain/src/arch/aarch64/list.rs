@@ -8,6 +8,7 @@
 /// |---|---|
 /// | `all`, `all_from_widest`, `without_byte_tables`, `widest_without_byte_tables` | [`NeonWord`](super::NeonWord) |
 /// | `more_gates` | [`Sha3Word`](super::Sha3Word) |
+/// | `many_without_rotations` | `NeonWord`, `Sha3Word` |
 /// | `aes`, `aes_without_galois`, `one_block`, `carryless_from_widest` | [`AesWord`](super::AesWord) |
 /// | `galois_of_16`, `galois_of_32`, `byte_tables`, `byte_tables_and_galois`, `bit_matrices` | none |
 #[doc(hidden)]
@@ -21,6 +22,9 @@ macro_rules! for_each_register {
     };
     (more_gates, $W:ident => $run:expr) => {
         for_each_register!(@ [Sha3Word] $W $run)
+    };
+    (many_without_rotations, $W:ident => $run:expr) => {
+        for_each_register!(@ [NeonWord Sha3Word] $W $run)
     };
     (without_byte_tables, $W:ident => $run:expr) => {
         for_each_register!(@ [NeonWord] $W $run)

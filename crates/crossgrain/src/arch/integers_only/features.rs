@@ -23,5 +23,5 @@ pub const CAPS: [&str; 1] = ["portable"];
 /// A cap without AES instructions.
 pub const CAP_WITHOUT_AES: &str = "portable";
 
-/// Plans that `crossgrain bench` times beside the best one: their names in its ids, and their caps.
+/// Further plans that `crossgrain bench` times: their names in its ids, and their caps.
 pub const BENCHMARKED_CAPS: [(&str, &str); 0] = [];

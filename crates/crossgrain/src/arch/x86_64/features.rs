@@ -81,7 +81,7 @@ pub const CAPS: [&str; 10] = [
 /// A cap without AES instructions.
 pub const CAP_WITHOUT_AES: &str = "avx2-aes";
 
-/// Plans that `crossgrain bench` times beside the best one: their names in its ids, and their caps.
+/// Further plans that `crossgrain bench` times: their names in its ids, and their caps.
 pub const BENCHMARKED_CAPS: [(&str, &str); 5] = [
     ("without-gfni", "avx512-gfni"),
     ("avx2", "avx2-aes-gfni"),

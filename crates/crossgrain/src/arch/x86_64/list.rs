@@ -8,6 +8,7 @@
 /// | `all` | one for each width: [`Lane32`](super::Lane32) and [`ByteLanes`](super::ByteLanes) | narrowest first |
 /// | `all_from_widest` | the same | widest first |
 /// | `more_gates` | further registers for circuits, with more three-input gates than those in `all` | |
+/// | `many_without_rotations` | 32 registers, and CPUs that rotate a 32-bit lane by two instructions | |
 /// | `without_byte_tables` | of these, widths at which kernels do not use [`ByteTables`](super::ByteTables) | narrowest first |
 /// | `widest_without_byte_tables` | the last of these | |
 /// | `aes` | [`AesLanes`](super::AesLanes) | narrowest first |
@@ -30,6 +31,10 @@ macro_rules! for_each_register {
     };
     // AVX-512 has all gates of three inputs, and its registers are in `all`.
     (more_gates, $W:ident => $run:expr) => {
+        for_each_register!(@ [] $W $run)
+    };
+    // With 32 registers there are instructions that rotate.
+    (many_without_rotations, $W:ident => $run:expr) => {
         for_each_register!(@ [] $W $run)
     };
     (without_byte_tables, $W:ident => $run:expr) => {

@@ -181,6 +181,14 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
 
 #[inline(always)]
 fn rounds<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: &mut [W; N], keys: &[K]) {
+    if let (true, Some((last, others))) = (W::ADDS_KEY_FIRST, keys.split_last()) {
+        *state = each!(i < N => state[i].encrypt_after(W::splat(isa, 0)));
+        for key in others {
+            *state = each!(i < N => state[i].encrypt_after(key.load(isa, i)));
+        }
+        *state = each!(i < N => state[i] ^ last.load(isa, i));
+        return;
+    }
     for key in keys {
         for (i, word) in state.iter_mut().enumerate() {
             *word = word.encrypt_round(key.load(isa, i));

@@ -273,17 +273,59 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
         state: &mut [W; N],
         last_keys: [W; N],
     ) {
+        let mut between = Between::new(isa, *state);
         if W::REGISTERS == 32 {
             for key in self.held {
-                round_by::<W, N, ENCRYPT>(state, key);
+                between.round::<ENCRYPT>(key);
             }
         }
         for key in self.more {
-            round::<W, N, ENCRYPT>(isa, state, key);
+            between.round::<ENCRYPT>(key.load(isa));
         }
+        *state = between.end();
         for (word, key) in state.iter_mut().zip(last_keys) {
             *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
         }
+    }
+}
+
+/// Registers between middle rounds. If the CPU adds a key before a round, the key of the last round is still to
+/// be added.
+pub(super) struct Between<W, const N: usize> {
+    state: [W; N],
+    due: W,
+}
+
+impl<W: AesLanes, const N: usize> Between<W, N> {
+    /// Registers whose keys have all been added.
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, state: [W; N]) -> Self {
+        Self { state, due: W::splat(isa, 0) }
+    }
+
+    /// A middle round on every register.
+    #[inline(always)]
+    pub(super) fn round<const ENCRYPT: bool>(&mut self, key: W) {
+        if !W::ADDS_KEY_FIRST {
+            return round_by::<W, N, ENCRYPT>(&mut self.state, key);
+        }
+        for word in &mut self.state {
+            *word = if ENCRYPT { word.encrypt_after(self.due) } else { word.decrypt_after(self.due) };
+        }
+        self.due = key;
+    }
+
+    /// The registers [`settled`](AesLanes::settled).
+    #[inline(always)]
+    pub(super) fn settle(&mut self) {
+        self.state = each!(i < N => self.state[i].settled());
+    }
+
+    /// The registers, with all keys added.
+    #[inline(always)]
+    pub(super) fn end(self) -> [W; N] {
+        let Self { state, due } = self;
+        if W::ADDS_KEY_FIRST { each!(i < N => state[i] ^ due) } else { state }
     }
 }
 

@@ -17,6 +17,8 @@ use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 /// Adds the rows.
 pub(crate) fn push(rows: &mut Vec<Variant>) {
     across_the_grain::<u64>(rows);
+    // Rotations only rename bits. Where they cost instructions, this may be faster than words.
+    for_each_register!(many_without_rotations, W => across_the_grain::<W>(rows));
     on_words::<u32>(rows);
     for_each_register!(all, W => on_words::<W>(rows));
     for_each_register!(more_gates, W => on_words::<W>(rows));

@@ -20,10 +20,7 @@ use crate::kernel::TilePart;
 /// Bundles that are processed side by side: as many as the registers hold. In a single bundle, each gate
 /// waits for the one before.
 pub(super) const fn at_once<W: Lane32>() -> usize {
-    match W::BITS {
-        512 => 4,
-        _ => 2,
-    }
+    if W::REGISTERS == 32 { 4 } else { 2 }
 }
 
 /// The four words of a bundle.

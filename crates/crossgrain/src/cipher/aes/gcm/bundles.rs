@@ -7,7 +7,7 @@ use super::heads::Counters;
 use super::stitches_end;
 use crate::arch::{AesLanes, Buffers, Kernel, Line, each};
 use crate::block::Block;
-use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
+use crate::cipher::aes::instructions::{AHEAD_BYTES, Between, IN_FLIGHT};
 use crate::mode::gcm::ghash::{STRIDE, Sums};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
@@ -51,13 +51,13 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
         let last = with.keys().ends().2.load::<W>(isa);
         let mut at = 0;
         if !OPENS {
-            let mut bundle = InFlight { isa, state: counters.states() };
+            let mut bundle = InFlight { isa, state: Between::new(isa, counters.states()) };
             all_rounds(&mut bundle, gaps);
             bundle.end(last, &mut buffers, at);
             at = bundle_bytes;
         }
         while bulk_bytes - at >= bundle_bytes {
-            let mut bundle = InFlight { isa, state: counters.states() };
+            let mut bundle = InFlight { isa, state: Between::new(isa, counters.states()) };
             let sent = match OPENS {
                 true => &buffers.input()[at..][..bundle_bytes],
                 false => &buffers.output_mut()[..at][at - bundle_bytes..],
@@ -77,17 +77,18 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
 /// A bundle in the cipher.
 struct InFlight<W: AesLanes> {
     isa: W::Isa,
-    state: [W; IN_FLIGHT],
+    state: Between<W, IN_FLIGHT>,
 }
 
 impl<W: AesLanes> InFlight<W> {
     /// Computes the last round with this key and writes the bundle that begins at this byte.
     #[inline(always)]
     fn end(self, last: W, buffers: &mut Buffers<'_>, at: usize) {
-        let input = &buffers.input()[at..][..IN_FLIGHT * W::BYTES];
+        let Self { isa, state } = self;
+        let (input, state) = (&buffers.input()[at..][..IN_FLIGHT * W::BYTES], state.end());
         let output: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => {
-            let input = W::load(self.isa, &input[i * W::BYTES..][..W::BYTES]);
-            self.state[i].encrypt_last_round(last ^ input)
+            let input = W::load(isa, &input[i * W::BYTES..][..W::BYTES]);
+            state[i].encrypt_last_round(last ^ input)
         });
         buffers.store_all(at, output);
     }
@@ -96,12 +97,12 @@ impl<W: AesLanes> InFlight<W> {
 impl<W: AesLanes> Rounds for InFlight<W> {
     #[inline(always)]
     fn round(&mut self, key: &Line) {
-        round::<W, IN_FLIGHT, true>(self.isa, &mut self.state, key);
+        self.state.round::<true>(key.load(self.isa));
     }
 
     #[inline(always)]
     fn settle(&mut self) {
-        self.state = each!(i < IN_FLIGHT => self.state[i].settled());
+        self.state.settle();
     }
 }
 

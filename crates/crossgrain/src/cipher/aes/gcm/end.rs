@@ -9,7 +9,7 @@ use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::arch::{AesLanes, Kernel, Line, each};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::cipher::aes::instructions::IN_FLIGHT;
+use crate::cipher::aes::instructions::{Between, IN_FLIGHT};
 use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
 use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
@@ -157,7 +157,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
         if !ALONE {
             counters = Counters::from(with, nonce, 2 + at / BLOCK_BYTES);
         }
-        States { isa, mask, data: counters.states() }
+        States { isa, mask: Between::new(isa, [mask]), data: Between::new(isa, counters.states()) }
     }
 }
 
@@ -198,21 +198,21 @@ fn write<W: AesLanes, const N: usize>(message: &mut AeadMessage<'_>, at: usize, 
 /// Counters of data and of the tag's mask in the cipher.
 struct States<W: AesLanes, const N: usize> {
     isa: W::Isa,
-    mask: W,
-    data: [W; N],
+    mask: Between<W, 1>,
+    data: Between<W, N>,
 }
 
 impl<W: AesLanes, const N: usize> Rounds for States<W, N> {
     #[inline(always)]
     fn round(&mut self, key: &Line) {
         let key = key.load::<W>(self.isa);
-        self.mask = self.mask.encrypt_round(key);
-        self.data = each!(i < N => self.data[i].encrypt_round(key));
+        self.mask.round::<true>(key);
+        self.data.round::<true>(key);
     }
 
     #[inline(always)]
     fn settle(&mut self) {
-        self.data = each!(i < N => self.data[i].settled());
+        self.data.settle();
     }
 }
 
@@ -272,7 +272,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
     fn encrypt_last(self, keys: &WideKeys, input: [W; N]) -> (W, [W; N]) {
         let (_, _, key) = keys.ends();
         let key = key.load::<W>(self.isa);
-        let Self { mask, data, .. } = self;
+        let ([mask], data) = (self.mask.end(), self.data.end());
         (mask.encrypt_last_round(key), each!(i < N => data[i].encrypt_last_round(key ^ input[i])))
     }
 }

@@ -178,9 +178,18 @@ fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &WideKeys, data: &mut
         };
     }
     let (first, middle, last) = keys.split();
-    each_word!(first, |word, key| *word ^ key);
-    for key in middle {
-        each_word!(key, |word, key| word.encrypt_round(key));
+    if W::ADDS_KEY_FIRST {
+        let mut due = first;
+        for next in middle {
+            each_word!(due, |word, key| word.encrypt_after(key));
+            due = next;
+        }
+        each_word!(due, |word, key| *word ^ key);
+    } else {
+        each_word!(first, |word, key| *word ^ key);
+        for key in middle {
+            each_word!(key, |word, key| word.encrypt_round(key));
+        }
     }
     each_word!(last, |word, key| word.encrypt_last_round(key));
 }

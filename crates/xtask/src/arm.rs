@@ -1,0 +1,346 @@
+//! `cargo xtask arm`: builds the library, its tests and the command line for 64-bit ARM, and runs them under
+//! qemu.
+//!
+//! qemu emulates several machines: a CPU with every extension, and cores of 2016 and 2019. It takes about 17
+//! times as long as a native run, so each machine has a choice of tests. The command line's files are
+//! exchanged with this machine: each side encrypts, and the other decrypts.
+//!
+//! If a tool is missing, the task names it and counts as skipped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use crate::workspace::FEATURES;
+use crate::{Result, artifacts, cargo, root, succeed, target};
+
+pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// How to install the standard library.
+pub(crate) const STD_REMEDY: &str = "rustup target add aarch64-unknown-linux-gnu";
+
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+const LINKER_VARIABLE: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
+const EMULATOR: &str = "qemu-aarch64";
+/// The C library of the emulated machine.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// Tests of single registers and of names: quick, and different on each CPU.
+const REGISTERS: &[&str] = &["registers", "numbers", "names"];
+
+/// Published answers, and the agreement of all kernels with the reference.
+const ANSWERS: &[&str] =
+    &["vectors", "serpent", "mode_vectors", "sealed", "agree", "modes", "search_kernels"];
+
+/// A test that starts its own program again. The system cannot start a program for ARM.
+const STARTS_ITSELF: &str = "the_environment_caps_what_is_not_capped_otherwise";
+
+/// An emulated machine.
+struct Machine {
+    /// A core that qemu knows, or `max` for all of its extensions.
+    core: &'static str,
+    /// The cap for tests and files that leave the choice free.
+    cap: &'static str,
+    /// Its tests, all in the library.
+    tests: &'static [&'static [&'static str]],
+}
+
+#[rustfmt::skip] // a table: one line a machine
+const MACHINES: [Machine; 5] = [
+    Machine { core: "max",         cap: "neon",          tests: &[REGISTERS, ANSWERS, &["wycheproof"]] },
+    Machine { core: "neoverse-n1", cap: "neon",          tests: &[REGISTERS, &["vectors", "mode_vectors"]] },
+    Machine { core: "cortex-a72",  cap: "neon",          tests: &[REGISTERS, &["vectors", "mode_vectors"]] },
+    Machine { core: "max",         cap: "neon-aes-sha3", tests: &[&["mode_vectors"]] },
+    Machine { core: "max",         cap: "portable",      tests: &[&["mode_vectors"]] },
+];
+
+/// Suites whose files are exchanged: an instruction for GCM, and Serpent by registers.
+const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
+
+/// Lengths of the files: none, less than a chunk, and several chunks with a rest.
+const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
+
+/// The counts in the output of a machine's tests.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    /// Numbers of cases, by their names.
+    cases: BTreeMap<String, u64>,
+}
+
+/// Builds and runs everything.
+///
+/// # Errors
+/// If the build fails, or a program cannot be run.
+pub(crate) fn run() -> Result<ExitCode> {
+    let missing = missing();
+    if !missing.is_empty() {
+        for what in missing {
+            println!("skipped: arm ({what})");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let built = build()?;
+    let jobs: Vec<_> = jobs(&built).collect();
+    let counts = run_all(&jobs);
+    let exchanged = exchange(&built)?;
+    let mut failed = 0;
+    for (machine, exchanged) in MACHINES.iter().zip(exchanged) {
+        let own = counts.iter().filter(|(of, _)| std::ptr::eq(*of, machine)).map(|(_, counts)| counts);
+        let total = own.fold(Counts::default(), Counts::with);
+        failed += total.failed;
+        println!("{}", total.line(machine, exchanged));
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the standard library for 64-bit ARM is installed.
+pub(crate) fn has_std() -> bool {
+    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+    folder.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
+}
+
+/// The tools that this machine lacks, and how to get each.
+fn missing() -> Vec<&'static str> {
+    let runs = |program: &str| {
+        let mut version = Command::new(program);
+        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    };
+    let has_library = Path::new(LIBRARIES).join("lib/libc.so").exists();
+    let tools = [
+        (has_std(), STD_REMEDY),
+        (runs(LINKER), "apt-get install gcc-aarch64-linux-gnu"),
+        (has_library, "apt-get install libc6-dev-arm64-cross"),
+        (runs(EMULATOR), "apt-get install qemu-user"),
+    ];
+    tools.into_iter().filter(|(is_there, _)| !is_there).map(|(_, remedy)| remedy).collect()
+}
+
+/// The programs that were built.
+struct Built {
+    /// The test programs by name.
+    tests: BTreeMap<String, PathBuf>,
+    /// The command line for ARM, and for this machine.
+    programs: [PathBuf; 2],
+}
+
+/// Sets the linker, unless the user has set another.
+pub(crate) fn with_linker(command: &mut Command) {
+    if std::env::var_os(LINKER_VARIABLE).is_none() {
+        command.env(LINKER_VARIABLE, LINKER);
+    }
+}
+
+/// Builds everything that is out of date.
+fn build() -> Result<Built> {
+    let mut names: Vec<_> = MACHINES.iter().flat_map(|machine| machine.tests.concat()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut build = cargo();
+    build.args(["build", "--target", TARGET, "-p", "crossgrain", "-p", "crossgrain-cli"]);
+    build.args(["--bin", "crossgrain"]).args(names.iter().flat_map(|name| ["--test", name]));
+    with_linker(&mut build);
+    let mut tests = BTreeMap::new();
+    for artifact in artifacts(build)? {
+        if let (true, Some(path)) = (artifact["profile"]["test"] == true, artifact["executable"].as_str()) {
+            let name = artifact["target"]["name"].as_str().unwrap_or_default().to_owned();
+            tests.insert(name, PathBuf::from(path));
+        }
+    }
+    // With the features of `cargo xtask test`, which then need not build the library again.
+    succeed(cargo().args(["build", "--workspace", "--features", FEATURES, "--bin", "crossgrain"]))?;
+    let program = |folder: &str| root().join(target()).join(folder).join("debug/crossgrain");
+    Ok(Built { tests, programs: [program(TARGET), program("")] })
+}
+
+/// A command on an emulated machine.
+fn emulated(machine: &Machine, program: &Path) -> Command {
+    let mut command = Command::new(EMULATOR);
+    command.args(["-L", LIBRARIES, "-cpu", machine.core]).arg(program);
+    command.env("CROSSGRAIN_ISA", machine.cap);
+    command
+}
+
+/// A test program for one machine.
+type Job<'b> = (&'static Machine, &'b str, &'b Path);
+
+/// Every test program on every machine, programs of the first machine first: it has the longest.
+fn jobs(built: &Built) -> impl Iterator<Item = Job<'_>> {
+    let of = |machine: &'static Machine| {
+        let tests = built.tests.iter().filter(|(name, _)| machine.tests.concat().contains(&name.as_str()));
+        tests.map(move |(name, path)| (machine, name.as_str(), path.as_path()))
+    };
+    MACHINES.iter().flat_map(of)
+}
+
+/// Runs the programs, one per core of this machine.
+fn run_all(jobs: &[Job<'_>]) -> Vec<(&'static Machine, Counts)> {
+    let (next, done) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let job = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(job) = job else { break };
+                    let counts = run_one(job);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((job.0, counts));
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a program. It prints the output of failing tests, and one line.
+fn run_one(&(machine, name, path): &Job<'_>) -> Counts {
+    let start = Instant::now();
+    let mut command = emulated(machine, path);
+    let folder = root().join("crates/crossgrain");
+    command.args(["--show-output", "--skip", STARTS_ITSELF]);
+    command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
+    let told = command.output();
+    let (text, succeeded) = match &told {
+        Ok(told) => (String::from_utf8_lossy(&told.stdout).into_owned(), told.status.success()),
+        Err(error) => (format!("cannot run {EMULATOR}: {error}\n"), false),
+    };
+    let mut counts = Counts::of(&text);
+    if !succeeded {
+        counts.failed = counts.failed.max(1);
+        let errors = told.map(|told| String::from_utf8_lossy(&told.stderr).into_owned()).unwrap_or_default();
+        println!("{text}{errors}");
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let Counts { passed, failed, .. } = counts;
+    println!("{} {name}: {passed} passed, {failed} failed, {seconds:.0} s", machine.name());
+    counts
+}
+
+impl Machine {
+    /// Its name: the core, and the cap if it takes something away.
+    fn name(&self) -> String {
+        if self.cap == "neon" { self.core.to_owned() } else { format!("{} {}", self.core, self.cap) }
+    }
+}
+
+impl Counts {
+    /// The counts of a test program's output.
+    fn of(text: &str) -> Self {
+        let mut counts = Self::default();
+        for line in text.lines() {
+            if let Some(numbers) = line.strip_prefix("test result: ") {
+                let number = |what: &str| {
+                    let mut words = numbers.split([' ', ';']).filter(|word| !word.is_empty());
+                    let mut before = 0;
+                    words.find_map(|word| {
+                        let found = (word == what).then_some(before);
+                        before = word.parse().unwrap_or(0);
+                        found
+                    })
+                };
+                counts.passed += number("passed").unwrap_or(0);
+                counts.failed += number("failed").unwrap_or(0);
+            } else if let Some((count, what)) =
+                line.strip_prefix("counted: ").and_then(|rest| rest.split_once(' '))
+            {
+                *counts.cases.entry(what.to_owned()).or_default() += count.parse().unwrap_or(0);
+            }
+        }
+        counts
+    }
+
+    fn with(mut self, other: &Self) -> Self {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        for (what, count) in &other.cases {
+            *self.cases.entry(what.clone()).or_default() += count;
+        }
+        self
+    }
+
+    /// One line for a machine.
+    fn line(&self, machine: &Machine, files: usize) -> String {
+        let cases: String = self.cases.iter().map(|(what, count)| format!("; {count} {what}")).collect();
+        let Self { passed, failed, .. } = self;
+        format!(
+            "arm: {}: {passed} tests passed, {failed} failed; {files} files exchanged{cases}",
+            machine.name()
+        )
+    }
+}
+
+/// Encrypts files on each machine and decrypts them here, and the other way round. Returns the number of
+/// files for each machine.
+///
+/// # Errors
+/// If a program fails, or a file decrypts to other bytes.
+fn exchange(built: &Built) -> Result<[usize; MACHINES.len()]> {
+    let folder = root().join(target()).join("arm-files");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let _ = fs::remove_dir_all(&folder); // it may not be there
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let mut counts = [0; MACHINES.len()];
+    for suite in SUITES {
+        let mut keygen = Command::new(&built.programs[1]);
+        succeed(keygen.args(["keygen", "--suite", suite, "-o", suite]).current_dir(&folder))?;
+        for len_bytes in FILE_BYTES {
+            let plain: Vec<u8> = (0..len_bytes).map(|at| (at * at / 7) as u8).collect();
+            fs::write(folder.join("plain"), &plain).map_err(failed)?;
+            for (machine, count) in MACHINES.iter().zip(&mut counts) {
+                for to_arm in [true, false] {
+                    let read = there_and_back(built, machine, suite, to_arm, &folder)?;
+                    if read != plain {
+                        let name = machine.name();
+                        return Err(format!("arm: {name}: {len_bytes} bytes under {suite} have changed"));
+                    }
+                    *count += 1;
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Encrypts the file `plain` on one side, decrypts it on the other, and reads the result.
+fn there_and_back(
+    built: &Built,
+    machine: &Machine,
+    suite: &str,
+    to_arm: bool,
+    folder: &Path,
+) -> Result<Vec<u8>> {
+    let [for_arm, own] = &built.programs;
+    let mut sides = [Command::new(own), emulated(machine, for_arm)];
+    if !to_arm {
+        sides.reverse();
+    }
+    let [mut encrypt, mut decrypt] = sides;
+    encrypt.args(["encrypt", "--key-file", suite, "--force", "--suite", suite, "plain", "-o", "sealed"]);
+    decrypt.args(["decrypt", "--key-file", suite, "--force", "sealed", "-o", "opened"]);
+    for side in [&mut encrypt, &mut decrypt] {
+        succeed(side.current_dir(folder))?;
+    }
+    let opened = folder.join("opened");
+    fs::read(&opened).map_err(|error| format!("{}: {error}", opened.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn counts_are_read_from_the_output_of_tests() {
+        let text = "counted: 3 known answers\ntest a ... ok\ncounted: 4 known answers\n\
+                    test result: FAILED. 5 passed; 1 failed; 0 ignored; 0 measured\n";
+        let counts = Counts::of(text);
+        assert_eq!((counts.passed, counts.failed), (5, 1));
+        assert_eq!(counts.cases.into_iter().collect::<Vec<_>>(), [("known answers".to_owned(), 7)]);
+    }
+}
