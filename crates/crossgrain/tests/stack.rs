@@ -38,7 +38,7 @@ const SHALLOW_BYTES: usize = 8 * 1024 + FRAMES_BYTES;
 const REGISTERS_BYTES: usize = 16 * 1024 + FRAMES_BYTES;
 
 /// The largest depth that every other drop overwrites.
-const DEEP_BYTES: usize = 96 * 1024 + FRAMES_BYTES;
+const DEEP_BYTES: usize = 97 * 1024 + FRAMES_BYTES;
 
 const PAINT: u8 = 0xa5;
 

@@ -143,7 +143,7 @@ const SHALLOW_STACK_BYTES: usize = 8 * 1024;
 const STACK_BYTES: usize = 16 * 1024;
 
 /// More stack than runs over tiles use, and more than many messages run together use.
-const DEEP_STACK_BYTES: usize = 96 * 1024;
+const DEEP_STACK_BYTES: usize = 97 * 1024;
 
 /// Overwrites the stack below the caller, then clears the registers.
 ///

@@ -73,16 +73,19 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys: (first, middle, last), rule, strand, blocks } = self;
+        let Self { isa, keys: (first_key, middle, last), rule, strand, blocks } = self;
         let Strand { state: place, data } = strand;
         let mut message = SideBySide::<1>::new(blocks * BLOCK_BYTES);
         data.show(&mut message);
-        let (first, last) = (first.load(isa, 0), last.load(isa, 0));
+        // Where the CPU adds a key before a round, `rounds` adds the first one.
+        let first = if W::ADDS_KEY_FIRST { W::splat(isa, 0) } else { first_key.load(isa, 0) };
+        let last = last.load(isa, 0);
         let mut state = W::broadcast(isa, place);
         let mut input = W::broadcast(isa, &block_at(&message, 0));
         let mut entering = [state ^ added_after(rule, first, W::splat(isa, 0), input)];
         for at in 0..blocks {
-            rounds(isa, &mut entering, middle);
+            let due = rounds(isa, &mut entering, first_key, middle);
+            entering = with_due(isa, entering, due);
             let next = W::broadcast(isa, &block_at(&message, at + 1));
             // Added to the last round key, so that the next block's rounds depend on nothing else.
             let added = added_after(rule, first, input, next);
@@ -151,18 +154,21 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
         exchange: &mut Exchange<'_, '_, LANES, STEPS>,
     ) {
         let (isa, (first, middle, last)) = (self.isa, self.keys);
-        // A sum of three is one instruction on machines that have it.
-        let mut result: [W; N] = if rule.adds_before() {
+        let mut result = *state;
+        if rule.adds_before() {
             let input = self.load(blocks);
-            each!(i < N => state[i] ^ input[i] ^ first.load(isa, i))
-        } else {
-            each!(i < N => state[i] ^ first.load(isa, i))
-        };
+            result = each!(i < N => result[i] ^ input[i]);
+        }
+        if !W::ADDS_KEY_FIRST {
+            // Together with the sum before it is one instruction on machines that have sums of three.
+            result = each!(i < N => result[i] ^ first.load(isa, i));
+        }
         exchange.half::<W>(isa, 0);
         let (early, late) = in_gaps(middle, ROUNDS_BETWEEN);
-        rounds(isa, &mut result, early);
+        let due = rounds(isa, &mut result, first, early);
         exchange.half::<W>(isa, 1);
-        rounds(isa, &mut result, late);
+        let due = rounds(isa, &mut result, due, late);
+        let result = with_due(isa, result, due);
         *state = each!(i < N => result[i].encrypt_last_round(last.load(isa, i)));
         // Two separate conditions: if they were cases of one choice, the compiler would merge their stores
         // and add moves of states.
@@ -179,21 +185,30 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
     }
 }
 
+/// Middle rounds. Where the CPU adds a key before a round, `due` is still to be added, and the result is the key
+/// that is to be added after them. Elsewhere all keys are added.
 #[inline(always)]
-fn rounds<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: &mut [W; N], keys: &[K]) {
-    if let (true, Some((last, others))) = (W::ADDS_KEY_FIRST, keys.split_last()) {
-        *state = each!(i < N => state[i].encrypt_after(W::splat(isa, 0)));
-        for key in others {
-            *state = each!(i < N => state[i].encrypt_after(key.load(isa, i)));
-        }
-        *state = each!(i < N => state[i] ^ last.load(isa, i));
-        return;
-    }
+fn rounds<'k, W: AesLanes, K: RoundKey<W>, const N: usize>(
+    isa: W::Isa,
+    state: &mut [W; N],
+    mut due: &'k K,
+    keys: &'k [K],
+) -> &'k K {
     for key in keys {
-        for (i, word) in state.iter_mut().enumerate() {
-            *word = word.encrypt_round(key.load(isa, i));
+        if W::ADDS_KEY_FIRST {
+            *state = each!(i < N => state[i].encrypt_after(due.load(isa, i)));
+        } else {
+            *state = each!(i < N => state[i].encrypt_round(key.load(isa, i)));
         }
+        due = key;
     }
+    due
+}
+
+/// The state after the middle rounds with all keys added.
+#[inline(always)]
+fn with_due<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: [W; N], due: &K) -> [W; N] {
+    if W::ADDS_KEY_FIRST { each!(i < N => state[i] ^ due.load(isa, i)) } else { state }
 }
 
 #[inline(always)]

@@ -227,13 +227,25 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Blocks<'_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, rows: Rows { first, middle, last }, blocks } = self;
         let bytes = &mut blocks.as_flattened_mut()[..IN_FLIGHT * W::BYTES];
-        let mut state: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => {
-            W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]) ^ first.of_register(isa, i)
-        });
+        let mut state: [W; IN_FLIGHT] =
+            each!(i < IN_FLIGHT => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]));
+        // Where the CPU adds a key before a round, the keys of a row are added in the round after it.
+        let mut due = first;
+        if !W::ADDS_KEY_FIRST {
+            state = each!(i < IN_FLIGHT => state[i] ^ first.of_register(isa, i));
+        }
         for row in middle {
             for (i, word) in state.iter_mut().enumerate() {
-                *word = round::<W, ENCRYPT>(*word, row.of_register(isa, i));
+                *word = match W::ADDS_KEY_FIRST {
+                    false => round::<W, ENCRYPT>(*word, row.of_register(isa, i)),
+                    true if ENCRYPT => word.encrypt_after(due.of_register(isa, i)),
+                    true => word.decrypt_after(due.of_register(isa, i)),
+                };
             }
+            due = row;
+        }
+        if W::ADDS_KEY_FIRST {
+            state = each!(i < IN_FLIGHT => state[i] ^ due.of_register(isa, i));
         }
         for (i, word) in state.into_iter().enumerate() {
             let word = last_round::<W, ENCRYPT>(word, last.of_register(isa, i));
