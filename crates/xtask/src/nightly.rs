@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{Result, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
+use crate::{Result, arm, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
@@ -39,6 +39,9 @@ pub(crate) fn run() -> Result<()> {
     }
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
+    }
+    if arm::run()? != ExitCode::SUCCESS {
+        return Err("tests failed on emulated 64-bit ARM".to_owned());
     }
     asm::run_for_arm(false, None)?;
     sanitize::run()?;
