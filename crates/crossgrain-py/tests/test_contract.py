@@ -19,10 +19,10 @@ from crossgrain.random import AESCounter, SerpentCounter
 BOTH = [AESCounter, SerpentCounter]
 both = pytest.mark.parametrize("cls", BOTH)
 
-#: What is no integer. NumPy's integer arguments refuse all of them.
+#: Values other than integers. NumPy's integer arguments refuse all of them.
 NO_INTEGERS = [0.5, 1.0, 1.9, np.float64(2), "1", b"1", None, [1], 1j, np.array([1, 2]), np.array(1.0), object()]
 
-#: What is one, each equal to 3.
+#: Integers of several types, each equal to 3.
 THREES = [3, np.int8(3), np.uint64(3), np.int64(3), np.array(3)]
 
 #: Methods with an integer, and the name of the argument.

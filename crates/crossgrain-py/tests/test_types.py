@@ -137,7 +137,7 @@ checkers = pytest.mark.parametrize("checker", ["mypy", "pyright"])
 
 def test_the_stubs_are_those_of_the_package(tmp_path):
     pytest.importorskip("mypy")
-    # PyO3's list of exports would report every item twice. Of types, most are for type checkers only.
+    # PyO3's list of exports would report every item twice. Most types are for type checkers only.
     (tmp_path / "allowed").write_text("crossgrain._native.__all__\ncrossgrain._types\\..*\n")
     command = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "crossgrain"]
     # Runs outside of the checkout, where the package lies without its native half.

@@ -1,4 +1,4 @@
-//! Word lists that are compressed by gzip, xz or zstd. The first bytes tell which.
+//! Word lists that are compressed by gzip, xz or zstd. Each format begins with a signature.
 //!
 //! Lists are often published in one of these formats. Files of several members (gzip), streams (xz) or frames
 //! (zstd), which `cat` makes, are read to their end.

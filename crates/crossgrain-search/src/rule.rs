@@ -17,7 +17,7 @@
 //! | `zN` `ZN` `q` `yN` `YN` | repeats the first character N times; the last; each once; the first N characters once; the last N |
 //! | `k` `K` `*NM` | swaps the first two; the last two; those at N and M |
 //! | `LN` `RN` `+N` `-N` `.N` `,N` | shifts the byte at N left or right by a bit; adds or subtracts 1; copies the next or the previous byte to it |
-//! | `M` `4` `6` `XNMI` | stores the word; appends what is stored; prepends it; inserts M bytes of it, from N on, at I |
+//! | `M` `4` `6` `XNMI` | stores the word; appends the stored word; prepends it; inserts M bytes of it, from N on, at I |
 //! | `<N` `>N` `_N` | rejects words that are longer than N; shorter; of another length |
 //! | `!X` `/X` `(X` `)X` `=NX` `%NX` `Q` | rejects words that contain X; do not contain it; do not begin with it; do not end with it; do not have it at N; have it less than N times; equal the stored word |
 //!

@@ -206,7 +206,7 @@ fn shipped_files_of_rules_give_what_hashcat_gives() {
         let is_compared = |line: &&[u8]| {
             let rule = Rule::parse(line).map(|rule| format!("{rule:?}"));
             let is_by_files = |rule: String| !NOT_BY_FILES.iter().any(|name| rule.contains(name));
-            // hashcat's output does not tell a line end from one within a candidate.
+            // In hashcat's output, a line end within a candidate looks like the end of the candidate.
             let is_line = || ours(line).iter().all(|candidate| !candidate.contains(&b'\n'));
             !line.starts_with(b"#") && rule.is_ok_and(is_by_files) && is_line()
         };

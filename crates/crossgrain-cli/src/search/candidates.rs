@@ -146,7 +146,7 @@ impl Args {
             }
             _ => None,
         };
-        let rules = (!rules.is_empty()).then(|| short(Sha256::new_with_prefix(rules.concat())));
+        let rules = (!rules.is_empty()).then(|| short(Sha256::new_with_prefix(rules.join(&0))));
         Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
     }
 

@@ -6,7 +6,7 @@
 /// The bytes as the lowest of an integer. The others are zero.
 ///
 /// # Panics
-/// If there are none, or more than 15.
+/// If `bytes` is empty or has more than 15 bytes.
 #[inline(always)]
 pub(super) fn load_part(bytes: &[u8]) -> u128 {
     let len_bytes = bytes.len();
@@ -26,7 +26,7 @@ pub(super) fn load_part(bytes: &[u8]) -> u128 {
 /// Stores the lowest bytes of an integer.
 ///
 /// # Panics
-/// If there are none, or more than 15.
+/// If `bytes` is empty or has more than 15 bytes.
 #[inline(always)]
 pub(super) fn store_part(number: u128, bytes: &mut [u8]) {
     let len_bytes = bytes.len();

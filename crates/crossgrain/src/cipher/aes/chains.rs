@@ -6,26 +6,14 @@
 use std::hint::black_box;
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
-use crate::arch::{AesLanes, Isa, Kernel, Line, SideBySide, each, shuffles_whole_registers};
+use super::rounds::{RoundKey, rounds, with_due, with_first};
+use crate::arch::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::mode::chained::chain::{Link, Rule, Strand};
 
 /// Middle rounds between the halves of an exchange: about half of all.
 const ROUNDS_BETWEEN: usize = 6;
-
-/// A round key for chains in registers: one for all, or one per lane.
-pub(super) trait RoundKey<W: AesLanes> {
-    /// The key for the chains of a register.
-    fn load(&self, isa: W::Isa, register: usize) -> W;
-}
-
-impl<W: AesLanes> RoundKey<W> for Line {
-    #[inline(always)]
-    fn load(&self, isa: W::Isa, _register: usize) -> W {
-        self.load(isa)
-    }
-}
 
 /// Round key 0, the keys of the middle rounds, and the last one.
 type Keys<'a, K> = (&'a K, &'a [K], &'a K);
@@ -84,7 +72,7 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
         let mut input = W::broadcast(isa, &block_at(&message, 0));
         let mut entering = [state ^ added_after(rule, first, W::splat(isa, 0), input)];
         for at in 0..blocks {
-            let due = rounds(isa, &mut entering, first_key, middle);
+            let due = rounds::<_, _, 1, true>(isa, &mut entering, first_key, middle);
             entering = with_due(isa, entering, due);
             let next = W::broadcast(isa, &block_at(&message, at + 1));
             // Added to the last round key, so that the next block's rounds depend on nothing else.
@@ -159,15 +147,13 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
             let input = self.load(blocks);
             result = each!(i < N => result[i] ^ input[i]);
         }
-        if !W::ADDS_KEY_FIRST {
-            // Together with the sum before it is one instruction on machines that have sums of three.
-            result = each!(i < N => result[i] ^ first.load(isa, i));
-        }
+        // Together with the sum before it is one instruction on machines that have sums of three.
+        let mut result = with_first(isa, result, first);
         exchange.half::<W>(isa, 0);
         let (early, late) = in_gaps(middle, ROUNDS_BETWEEN);
-        let due = rounds(isa, &mut result, first, early);
+        let due = rounds::<_, _, N, true>(isa, &mut result, first, early);
         exchange.half::<W>(isa, 1);
-        let due = rounds(isa, &mut result, due, late);
+        let due = rounds::<_, _, N, true>(isa, &mut result, due, late);
         let result = with_due(isa, result, due);
         *state = each!(i < N => result[i].encrypt_last_round(last.load(isa, i)));
         // Two separate conditions: if they were cases of one choice, the compiler would merge their stores
@@ -183,32 +169,6 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
             }
         }
     }
-}
-
-/// Middle rounds. Where the CPU adds a key before a round, `due` is still to be added, and the result is the key
-/// that is to be added after them. Elsewhere all keys are added.
-#[inline(always)]
-fn rounds<'k, W: AesLanes, K: RoundKey<W>, const N: usize>(
-    isa: W::Isa,
-    state: &mut [W; N],
-    mut due: &'k K,
-    keys: &'k [K],
-) -> &'k K {
-    for key in keys {
-        if W::ADDS_KEY_FIRST {
-            *state = each!(i < N => state[i].encrypt_after(due.load(isa, i)));
-        } else {
-            *state = each!(i < N => state[i].encrypt_round(key.load(isa, i)));
-        }
-        due = key;
-    }
-    due
-}
-
-/// The state after the middle rounds with all keys added.
-#[inline(always)]
-fn with_due<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: [W; N], due: &K) -> [W; N] {
-    if W::ADDS_KEY_FIRST { each!(i < N => state[i] ^ due.load(isa, i)) } else { state }
 }
 
 #[inline(always)]

@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
-use super::instructions::MIDDLE_LEAST;
+use super::rounds::MIDDLE_LEAST;
 use crate::arch::{
     AesLanes, Features, Isa as _, Kernel, Line, Register, Wiped, WipedBytes, each, for_each_register, wipe,
 };

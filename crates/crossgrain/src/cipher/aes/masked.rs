@@ -3,8 +3,9 @@
 //! Layout and requirements: as in `instructions`.
 //! Source: RFC 7253 §4.2 and §4.3.
 
-use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
+use super::instructions::{Bundle, IN_FLIGHT, over_bundles};
 use super::key::WideKeys;
+use super::rounds::Middle;
 use crate::arch::{AesLanes, Buffers, Kernel, each};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::added;

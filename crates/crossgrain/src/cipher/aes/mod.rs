@@ -5,7 +5,8 @@
 //! derives its own form of the round keys from that.
 //!
 //! * `table`: table lookups on bytes
-//! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`
+//! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`.
+//!   `rounds` has the middle rounds
 //! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
 //!   blocks
 //! * `own_keys`, `lane_schedule`, `search`: one key per lane
@@ -31,6 +32,7 @@ pub mod linear_circuit;
 mod masked;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
+mod rounds;
 pub(crate) mod rows;
 pub mod scalar;
 #[cfg(feature = "search")]

@@ -12,10 +12,11 @@
 
 use std::fmt;
 
-use super::chains::{self, RoundKey};
+use super::chains;
 use super::instructions::{Cipher, IN_FLIGHT, counters_from};
 use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
+use super::rounds::{RoundKey, rounds, with_due, with_first};
 use crate::arch::{AesLanes, Isa, Kernel, Lane32, each};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::kernel::WholePart as _;
@@ -227,27 +228,10 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Blocks<'_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, rows: Rows { first, middle, last }, blocks } = self;
         let bytes = &mut blocks.as_flattened_mut()[..IN_FLIGHT * W::BYTES];
-        let mut state: [W; IN_FLIGHT] =
-            each!(i < IN_FLIGHT => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]));
-        // Where the CPU adds a key before a round, the keys of a row are added in the round after it.
-        let mut due = first;
-        if !W::ADDS_KEY_FIRST {
-            state = each!(i < IN_FLIGHT => state[i] ^ first.of_register(isa, i));
-        }
-        for row in middle {
-            for (i, word) in state.iter_mut().enumerate() {
-                *word = match W::ADDS_KEY_FIRST {
-                    false => round::<W, ENCRYPT>(*word, row.of_register(isa, i)),
-                    true if ENCRYPT => word.encrypt_after(due.of_register(isa, i)),
-                    true => word.decrypt_after(due.of_register(isa, i)),
-                };
-            }
-            due = row;
-        }
-        if W::ADDS_KEY_FIRST {
-            state = each!(i < IN_FLIGHT => state[i] ^ due.of_register(isa, i));
-        }
-        for (i, word) in state.into_iter().enumerate() {
+        let state: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]));
+        let mut state = with_first(isa, state, first);
+        let due = rounds::<_, _, IN_FLIGHT, ENCRYPT>(isa, &mut state, first, middle);
+        for (i, word) in with_due(isa, state, due).into_iter().enumerate() {
             let word = last_round::<W, ENCRYPT>(word, last.of_register(isa, i));
             word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
         }
@@ -300,7 +284,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
                 (count, at) = (count + 1, at + W::BYTES);
             }
             let lanes = each!(i < IN_FLIGHT => places[i].0);
-            rounds::<W, ENCRYPT>(isa, rows, &mut state, added, lanes);
+            all_rounds::<W, ENCRYPT>(isa, rows, &mut state, added, lanes);
             for (word, (lane, at)) in state.into_iter().zip(places).take(count) {
                 stored(word, &mut records[lane].buffers.output_mut()[at..]);
             }
@@ -310,7 +294,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
 
 /// The cipher on registers, each with the key of its lane. `added` is added to the results.
 #[inline(always)]
-fn rounds<W: AesLanes, const ENCRYPT: bool>(
+fn all_rounds<W: AesLanes, const ENCRYPT: bool>(
     isa: W::Isa,
     Rows { first, middle, last }: Rows<'_>,
     state: &mut [W; IN_FLIGHT],

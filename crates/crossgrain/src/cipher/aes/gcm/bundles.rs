@@ -7,7 +7,8 @@ use super::heads::Counters;
 use super::stitches_end;
 use crate::arch::{AesLanes, Buffers, Kernel, Line, each};
 use crate::block::Block;
-use crate::cipher::aes::instructions::{AHEAD_BYTES, Between, IN_FLIGHT};
+use crate::cipher::aes::instructions::{AHEAD_BYTES, IN_FLIGHT};
+use crate::cipher::aes::rounds::Between;
 use crate::mode::gcm::ghash::{STRIDE, Sums};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
