@@ -18,13 +18,18 @@ use std::path::{Path, PathBuf};
 type Layer = (&'static [&'static str], &'static [&'static str]);
 
 /// The parts of modes that kernels use: the sources that they compute with, and the messages that they take.
-const FACES: [&str; 7] = [
+const FACES: [&str; 12] = [
+    "mode::ccm::serial",
     "mode::chained::chain",
+    "mode::cmac::serial",
     "mode::ctr::counter",
+    "mode::eax::serial",
     "mode::gcm::ghash",
     "mode::gcm::kernel",
     "mode::ocb::kernel",
     "mode::ocb::mask",
+    "mode::ocb::serial",
+    "mode::siv::serial",
     "mode::xts::tweak",
 ];
 
@@ -48,12 +53,17 @@ const LAYERS: [Layer; 26] = [
     (
         &[
             "kernel",
+            "mode::ccm::serial",
             "mode::chained::chain",
+            "mode::cmac::serial",
             "mode::ctr::counter",
+            "mode::eax::serial",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
+            "mode::ocb::serial",
+            "mode::siv::serial",
             "mode::xts::tweak",
         ],
         &["block", "arch", "message", "cipher", "layout"],

@@ -124,6 +124,24 @@ impl<'a> Buffers<'a> {
         unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
     }
 
+    /// Block `number` of the input.
+    ///
+    /// # Panics
+    /// If there are fewer whole blocks.
+    #[inline(always)]
+    pub(crate) fn input_block(&self, number: usize) -> &[u8; LANE_BYTES] {
+        &self.input().as_chunks().0[number]
+    }
+
+    /// Block `number` of the output.
+    ///
+    /// # Panics
+    /// If there are fewer whole blocks.
+    #[inline(always)]
+    pub(crate) fn output_block(&mut self, number: usize) -> &mut [u8; LANE_BYTES] {
+        &mut self.output_mut().as_chunks_mut().0[number]
+    }
+
     /// The output.
     #[inline(always)]
     pub const fn output_mut(&mut self) -> &mut [u8] {

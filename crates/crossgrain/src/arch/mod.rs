@@ -420,6 +420,12 @@ pub trait AesLanes: CarrylessLanes {
     /// Blocks in a register.
     const BLOCKS: usize = Self::BITS / 128;
 
+    /// A register of one block. Every CPU with these registers has it.
+    type OneBlock: AesLanes;
+
+    /// The token of [`Self::OneBlock`].
+    fn one_block(isa: Self::Isa) -> <Self::OneBlock as Register>::Isa;
+
     /// One round: ShiftRows, SubBytes, MixColumns, then XOR of the round key.
     fn encrypt_round(self, key: Self) -> Self;
 

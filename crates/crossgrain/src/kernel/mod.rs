@@ -15,6 +15,7 @@
 //!
 //! * `lanes` schedules chains of many messages; `own_keys` has the trait of kernels with a key per lane
 //! * `search` has the traits of kernels that try keys
+//! * `serial` has the work of modes on single blocks
 //! * `sum` XORs blocks
 
 pub mod fused;
@@ -22,12 +23,14 @@ pub(crate) mod lanes;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
 pub mod search;
+pub(crate) mod serial;
 pub(crate) mod sum;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::OnceLock;
 
+use self::serial::Serial;
 use crate::arch::{Buffers, Features, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
@@ -276,6 +279,22 @@ pub trait WholePart: Send + Sync {
     /// Replaces a single block. For callers that need this result before they can form the next block.
     fn block(&self, block: &mut Block) {
         self.run(Source::Bytes, Buffers::in_place(block));
+    }
+
+    /// Runs work of a mode on single blocks in registers, if the kernel can. Otherwise it returns the work.
+    #[allow(private_interfaces, reason = "only modes call it")]
+    /// `inverse` is the kernel for decryption, which some jobs need too.
+    fn serial<'j, 'a, 'b>(
+        &self,
+        _inverse: Option<&dyn WholePart>,
+        job: Serial<'j, 'a, 'b>,
+    ) -> Option<Serial<'j, 'a, 'b>> {
+        Some(job)
+    }
+
+    /// The round keys in the form of its family, for another kernel of this family.
+    fn round_keys(&self) -> Option<&dyn Any> {
+        None
     }
 
     /// Replaces the key by another key of the same cipher, for modes that derive a key per message. Returns

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::chained::chain::{Data, Link, Rule, Strand};
-use super::cmac::{last_keys_of, split_last, with_last};
+use super::cmac::serial::split_last;
+use super::cmac::{last_keys_of, with_last};
 use crate::arch::{ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
@@ -210,7 +211,7 @@ fn tag_group(keyed: &mut dyn Keyed, items: &mut [(&(&Key, &[u8]), &mut Tag)]) {
     let mut states = [[0; BLOCK_BYTES]; LANES_MAX];
     let mut strands: [Strand<'_>; LANES_MAX] = array::from_fn(|lane| {
         let message = items.get(lane).map_or(&[][..], |((_, message), _)| message);
-        Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0) }
+        Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0.as_flattened()) }
     });
     keyed.chain_to_ends(Rule::Absorb, &mut strands.each_mut()[..count]);
     for (lane, ((_, message), _)) in items.iter().enumerate() {

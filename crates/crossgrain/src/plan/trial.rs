@@ -36,7 +36,7 @@ use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmKernel, GcmParams};
 use crate::mode::ocb::kernel::OcbKernel;
-use crate::mode::ocb::mask::{LongMasks, Masks, TABLE_BLOCKS};
+use crate::mode::ocb::mask::{Constants, LongMasks, Masks, TABLE_BLOCKS};
 use crate::variant::{Action, Variant, table};
 
 /// A variant prepared for timing.
@@ -105,7 +105,7 @@ impl OcbMasks {
 
     fn long(&self) -> LongMasks<'_> {
         let table = self.table.first_chunk().expect("as many as they need");
-        LongMasks { blocks_before: 0, before: [0; BLOCK_BYTES], table, steps: &[[0; BLOCK_BYTES]; _] }
+        LongMasks { blocks_before: 0, before: [0; BLOCK_BYTES], table, constants: &Constants::ZERO }
     }
 }
 

@@ -525,12 +525,19 @@ impl<I: VbmiIsa> ByteTables for Vector<__m512i, I> {
 }
 
 /// Tokens whose CPUs have AES rounds on registers of their width.
-trait AesIsa: CarrylessIsa {}
+trait AesIsa: CarrylessIsa + Into<AesNi> {}
 impl AesIsa for AesNi {}
 impl AesIsa for Vaes256 {}
 impl AesIsa for Vaes512 {}
 
 impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
+    type OneBlock = AesWord128;
+
+    #[inline(always)]
+    fn one_block(isa: I) -> AesNi {
+        isa.into()
+    }
+
     #[inline(always)]
     fn encrypt_round(self, key: Self) -> Self {
         // SAFETY: a value of this type exists, so its AES instructions do.

@@ -9,14 +9,17 @@
 //! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes or, in CTR,
 //! bytes. Nothing past the end is read or written.
 
+use std::any::Any;
 use std::fmt;
 
 use super::key::WideKeys;
 use super::masked::Masked;
 use super::rounds::{MIDDLE_LEAST, Middle, round};
+use super::serial::Runner;
 use super::{chains, gcm};
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family};
+use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
@@ -170,6 +173,27 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 
     fn is_shallow(&self) -> bool {
         true
+    }
+
+    #[allow(private_interfaces, reason = "only modes call it")]
+    fn serial<'j, 'a, 'b>(
+        &self,
+        inverse: Option<&dyn WholePart>,
+        job: Serial<'j, 'a, 'b>,
+    ) -> Option<Serial<'j, 'a, 'b>> {
+        let inverse = match inverse {
+            None => None,
+            Some(inverse) => match inverse.round_keys() {
+                None => return Some(job),
+                Some(keys) => keys.downcast_ref(),
+            },
+        };
+        job.run_by(&Runner { cipher: self, inverse });
+        None
+    }
+
+    fn round_keys(&self) -> Option<&dyn Any> {
+        Some(&self.keys)
     }
 }
 

@@ -11,18 +11,24 @@
 //! checks it before it decrypts.
 
 pub(crate) mod reference;
+pub(crate) mod serial;
 
 use std::fmt;
 use std::slice::{from_mut, from_ref};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, by_groups};
+use self::serial::{EaxJob, Omacs};
+use super::aead::{Aead, Groups, by_groups, verdict};
 use super::cmac::Cmac;
 use super::ctr::counted::apply_counters;
+use super::ctr::counter::Counter;
 use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use crate::arch::ClearRegisters;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::kernel::Source;
+use crate::kernel::serial::Serial;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Fused, Job, Plan};
@@ -65,9 +71,8 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct Eax {
     counter: Program,
     cmac: Cmac,
-    /// For each t: the state after the block of t, and OMACₜ of the empty string. Boxed, so that moving `Eax`
-    /// leaves no copies of them.
-    omacs: Box<Zeroizing<[[Block; 2]; 3]>>,
+    /// Boxed, so that moving `Eax` leaves no copies of them.
+    omacs: Box<Zeroizing<Omacs>>,
     tag_bytes: usize,
 }
 
@@ -110,6 +115,18 @@ impl Eax {
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 
+    /// Runs a message block by block. The result is its tag as a whole block, and the first counter block as a
+    /// number. Nothing is decrypted.
+    fn run_single(&self, direction: Direction, message: &mut AeadMessage<'_>) -> (Block, u128) {
+        let AeadMessage { nonce, aad, ref mut buffers, .. } = *message;
+        let (omacs, last_keys) = (&**self.omacs, self.cmac.last_keys());
+        let (opens, buffers) = (direction == Direction::Decrypt, buffers.reborrow());
+        let tag = [0; BLOCK_BYTES];
+        let mut job = EaxJob { opens, omacs, last_keys, nonce, aad, buffers, counter: 0, tag };
+        self.cmac.program().serial(Serial::Eax(&mut job));
+        (job.tag, job.counter)
+    }
+
     /// Computes OMACₜ of each message, for one t.
     fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]], omacs: &mut [Block]) {
         let [chained, of_nothing] = &self.omacs[of as usize];
@@ -149,7 +166,25 @@ impl Aead for Eax {
         self.counter.plans()
     }
 
-    by_groups!();
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let (tag, _) = self.run_single(Direction::Encrypt, message);
+        message.tag = Tag::cut(&tag, self.tag_bytes);
+        Ok(())
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let (tag, counter) = self.run_single(Direction::Decrypt, message);
+        let right = Tag::cut(&tag, self.tag_bytes) == message.tag;
+        if right {
+            let first = Source::Counter(Counter::big_endian(counter));
+            self.counter.run(first, message.buffers.reborrow());
+        }
+        verdict(self, message, right)
+    }
+
+    by_groups!(many);
 }
 
 impl Groups for Eax {
