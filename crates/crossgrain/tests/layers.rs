@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 type Layer = (&'static [&'static str], &'static [&'static str]);
 
 /// The parts of modes that kernels use: the sources that they compute with, and the messages that they take.
-const FACES: [&str; 12] = [
+const FACES: [&str; 13] = [
     "mode::ccm::serial",
     "mode::chained::chain",
     "mode::cmac::serial",
@@ -26,6 +26,7 @@ const FACES: [&str; 12] = [
     "mode::eax::serial",
     "mode::gcm::ghash",
     "mode::gcm::kernel",
+    "mode::gcm_siv::kernel",
     "mode::ocb::kernel",
     "mode::ocb::mask",
     "mode::ocb::serial",
@@ -60,6 +61,7 @@ const LAYERS: [Layer; 26] = [
             "mode::eax::serial",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "mode::ocb::serial",
@@ -84,6 +86,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "mode::xts::tweak",
@@ -142,6 +145,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "variant",
@@ -160,6 +164,7 @@ const LAYERS: [Layer; 26] = [
             "mode::chained::chain",
             "mode::ctr::counter",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::xts::tweak",
             "variant",
@@ -186,6 +191,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter::Counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "mode::xts::tweak",

@@ -125,6 +125,7 @@ fn lanes_in_memory<W: ByteLanes>(isa: W::Isa) {
         let part = with_zeros(&data[..len_bytes]);
         let word = loaded::<W>(isa, &data);
         assert_eq!(stored(W::load_part(isa, &data[..len_bytes])), part);
+        assert_eq!(stored(W::load_part_just_stored(isa, &data[..len_bytes])), part);
         assert_eq!(stored(word.first_bytes(len_bytes)), part);
         let mut room = vec![0xee; W::BYTES + 1];
         word.store_part(&mut room[..len_bytes]);

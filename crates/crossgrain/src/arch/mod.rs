@@ -343,6 +343,13 @@ pub trait ByteLanes: Register {
     /// If `bytes` is longer than a register.
     fn load_part(isa: Self::Isa, bytes: &[u8]) -> Self;
 
+    /// [`ByteLanes::load_part`] for bytes that were stored shortly before, for example by a caller that copied its message to where it
+    /// is sealed. The CPU cannot forward stored bytes to a masked load, so this reads them in pieces.
+    #[inline(always)]
+    fn load_part_just_stored(isa: Self::Isa, bytes: &[u8]) -> Self {
+        Self::load_part(isa, bytes)
+    }
+
     /// Writes the lowest bytes, as many as `bytes` holds. It writes no byte beyond the slice.
     ///
     /// # Panics

@@ -35,6 +35,7 @@ use crate::arch::{Buffers, Features, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::Tweaks;
 
@@ -290,6 +291,12 @@ pub trait WholePart: Send + Sync {
         job: Serial<'j, 'a, 'b>,
     ) -> Option<Serial<'j, 'a, 'b>> {
         Some(job)
+    }
+
+    /// Seals or opens a short message of GCM-SIV under the keys that the kernel's key derives, if the kernel can.
+    #[allow(private_interfaces, reason = "only the mode calls it")]
+    fn gcm_siv(&self, _job: &mut GcmSivJob<'_, '_>) -> bool {
+        false
     }
 
     /// The round keys in the form of its family, for another kernel of this family.

@@ -20,8 +20,7 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
-use crate::kernel::serial::Serial;
-use crate::kernel::{Keys, Source};
+use crate::kernel::{Keys, Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
@@ -275,19 +274,10 @@ impl Program {
         }
     }
 
-    /// Runs work of a mode on single blocks if the kernel keeps it in registers. Otherwise returns it.
+    /// The kernel from bytes to bytes, if the plan for bulk data is one.
     #[inline]
-    pub(super) fn serial_in_registers<'j, 'a, 'b>(
-        &self,
-        inverse: Option<&Self>,
-        job: Serial<'j, 'a, 'b>,
-    ) -> Option<Serial<'j, 'a, 'b>> {
-        let inverse = inverse.map(|inverse| inverse.bound[0].bound.kernel());
-        match (self.bound[0].bound.kernel(), inverse) {
-            (Ok(kernel), None) => kernel.serial(None, job),
-            (Ok(kernel), Some(Ok(inverse))) => kernel.serial(Some(inverse), job),
-            _ => Some(job),
-        }
+    pub(super) fn kernel(&self) -> Option<&dyn WholePart> {
+        self.bound[0].bound.kernel().ok()
     }
 
     /// The threads of the program.

@@ -6,6 +6,7 @@ use crate::arch::{Buffers, each, wipe};
 use crate::block::{BLOCK_BYTES, Block, part_number};
 use crate::kernel::Source;
 use crate::kernel::serial::{Blocks, RunsSerially, Serial, SerialJob};
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 
 impl Program {
     /// Runs work of a mode on single blocks. The program must be one that encrypts bytes.
@@ -18,9 +19,20 @@ impl Program {
         self.serial_by(Some(inverse), job);
     }
 
+    /// Seals or opens a short message of GCM-SIV under the keys that the program's key derives, if its kernel can.
+    pub(crate) fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {
+        self.kernel().is_some_and(|kernel| kernel.gcm_siv(job))
+    }
+
     #[inline]
     fn serial_by(&self, inverse: Option<&Self>, job: Serial<'_, '_, '_>) {
-        if let Some(job) = self.serial_in_registers(inverse, job) {
+        let inverse_kernel = inverse.map(Self::kernel);
+        let job = match (self.kernel(), inverse_kernel) {
+            (Some(kernel), None) => kernel.serial(None, job),
+            (Some(kernel), Some(Some(inverse))) => kernel.serial(Some(inverse), job),
+            _ => Some(job),
+        };
+        if let Some(job) = job {
             job.run_by(&ByRuns { program: self, inverse: inverse.unwrap_or(self) });
         }
     }

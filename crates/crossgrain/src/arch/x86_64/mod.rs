@@ -371,6 +371,19 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn load_part_just_stored(isa: I, bytes: &[u8]) -> Self {
+        assert!(bytes.len() <= Self::BYTES);
+        if bytes.len() == Self::BYTES {
+            return Self::load(isa, bytes);
+        }
+        if bytes.is_empty() {
+            return Self::splat(isa, 0);
+        }
+        // SAFETY: the caller has the token, and the slice has this number of bytes.
+        Self(unsafe { R::load_part_in_pieces(bytes.as_ptr(), bytes.len()) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn store_part(self, bytes: &mut [u8]) {
         assert!(bytes.len() <= Self::BYTES);
         if bytes.len() == Self::BYTES {

@@ -91,6 +91,12 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     /// Reads `len_bytes` bytes and no further byte. The others are zero. `len_bytes` is at least 1 and less than
     /// the register's length.
     unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self;
+    /// The same without masked loads.
+    #[inline(always)]
+    unsafe fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_part(bytes, len_bytes) }
+    }
     /// Writes the first `len_bytes` bytes and no further byte. `len_bytes` is at least 1 and less than the
     /// register's length.
     unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize);
@@ -364,6 +370,7 @@ raw!(
     fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
         _mm512_maskz_loadu_epi8(first_bytes(len_bytes), bytes.cast())
     }
+    fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_four(bytes, len_bytes) }
     fn store_part(self, bytes: *mut u8, len_bytes: usize) {
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }

@@ -12,6 +12,7 @@
 use std::any::Any;
 use std::fmt;
 
+use super::gcm_siv::run as run_gcm_siv;
 use super::key::WideKeys;
 use super::masked::Masked;
 use super::rounds::{MIDDLE_LEAST, Middle, round};
@@ -26,6 +27,7 @@ use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 use crate::mode::ocb::kernel::OcbKernel;
 use crate::mode::ocb::mask::{LongMasks, Masks};
 use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
@@ -190,6 +192,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         };
         job.run_by(&Runner { cipher: self, inverse });
         None
+    }
+
+    #[allow(private_interfaces, reason = "only the mode calls it")]
+    fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {
+        run_gcm_siv::<W::OneBlock>(W::one_block(self.isa), &self.keys, job);
+        true
     }
 
     fn round_keys(&self) -> Option<&dyn Any> {

@@ -109,8 +109,9 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
     }
 }
 
+/// Runs independent blocks through the cipher.
 #[inline(always)]
-fn through<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+pub(super) fn through<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     isa: W::Isa,
     keys: &WideKeys,
     blocks: [W; N],

@@ -125,6 +125,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
             _ => states.encrypt_all(keys),
         }
         let input = each!(i < N => match i {
+            _ if i == N - 1 && SHORT => W::load_part_just_stored(isa, last),
             _ if i == N - 1 => W::load_part(isa, last),
             _ => W::load(isa, &whole[i * W::BYTES..][..W::BYTES]),
         });
