@@ -541,8 +541,8 @@ impl From<Error> for io::Error {
 
 /// At most 16 bytes as a little-endian number.
 ///
-/// It is read in two overlapping pieces. A copy into a block would be stored in pieces and loaded as a whole, which
-/// defeats store forwarding.
+/// It is read in two overlapping pieces. A copy into a block would be stored in pieces and loaded as a whole,
+/// which defeats store forwarding.
 #[inline(always)]
 pub(crate) fn part_number(bytes: &[u8]) -> u128 {
     let len_bytes = bytes.len();

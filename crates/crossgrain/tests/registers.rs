@@ -269,7 +269,7 @@ fn blocks_in_lanes<W: AesLanes>(isa: W::Isa) {
     let (x, y) = (loaded::<W>(isa, &a), loaded::<W>(isa, &b));
     assert_eq!(stored(x.preceded_by(y)), [&b[W::BYTES - 16..], &a[..W::BYTES - 16]].concat());
     assert_eq!(stored(x.lowest_in_all()), a[..16].repeat(W::BLOCKS));
-    assert_eq!(stored(x.settled()), a);
+    assert_eq!(stored(x.pinned()), a);
     if W::BLOCKS > 1 {
         let both = [&a[..], &b].concat();
         let of =

@@ -343,8 +343,9 @@ pub trait ByteLanes: Register {
     /// If `bytes` is longer than a register.
     fn load_part(isa: Self::Isa, bytes: &[u8]) -> Self;
 
-    /// [`ByteLanes::load_part`] for bytes that were stored shortly before, for example by a caller that copied its message to where it
-    /// is sealed. The CPU cannot forward stored bytes to a masked load, so this reads them in pieces.
+    /// [`ByteLanes::load_part`] for bytes that were stored shortly before, for example by a caller that
+    /// copied its message to where it is sealed. The CPU cannot forward stored bytes to a masked load, so
+    /// this reads them in pieces.
     #[inline(always)]
     fn load_part_just_stored(isa: Self::Isa, bytes: &[u8]) -> Self {
         Self::load_part(isa, bytes)
@@ -478,7 +479,7 @@ pub trait AesLanes: CarrylessLanes {
     /// The same value, pinned: the compiler does not move computations across this point. Otherwise it would separate instructions of
     /// different execution ports that are written side by side. It has an effect on registers of 512 bits only.
     #[must_use]
-    fn settled(self) -> Self;
+    fn pinned(self) -> Self;
 }
 
 /// The positions in a 64-bit group whose index has bit `bit` (0 to 5) clear.

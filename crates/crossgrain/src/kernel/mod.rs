@@ -293,7 +293,8 @@ pub trait WholePart: Send + Sync {
         Some(job)
     }
 
-    /// Seals or opens a short message of GCM-SIV under the keys that the kernel's key derives, if the kernel can.
+    /// Seals or opens a short message of GCM-SIV under the keys that the kernel's key derives, if the kernel
+    /// can.
     #[allow(private_interfaces, reason = "only the mode calls it")]
     fn gcm_siv(&self, _job: &mut GcmSivJob<'_, '_>) -> bool {
         false

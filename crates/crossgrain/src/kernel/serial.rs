@@ -1,9 +1,10 @@
 //! The cipher on single blocks in registers, for modes in which each result decides the next input.
 //!
-//! A message of CCM is a chain: every block waits for the block before it. A short message of OCB passes through the
-//! cipher twice, first its nonce, then its data. If each pass were a call of a kernel, blocks would move through
-//! memory between calls, and the calls of a short message would cost more than its rounds. A mode therefore writes
-//! this work as a [`SerialJob`], generic over [`Blocks`], and a kernel compiles it together with its rounds.
+//! A message of CCM is a chain: every block waits for the block before it. A short message of OCB passes
+//! through the cipher twice, first its nonce, then its data. If each pass were a call of a kernel, blocks
+//! would move through memory between calls, and the calls of a short message would cost more than its rounds.
+//! A mode therefore writes this work as a [`SerialJob`], generic over [`Blocks`], and a kernel compiles it
+//! together with its rounds.
 //!
 //! Kernels that cannot do so run the same job through memory: see `run::serial`.
 //!
@@ -47,8 +48,8 @@ pub(crate) trait Blocks: Copy {
     /// Encrypts independent blocks.
     fn encrypt<const N: usize>(self, blocks: [Self::Block; N]) -> [Self::Block; N];
 
-    /// Decrypts independent blocks. Only for jobs that a kernel runs [with another](RunsSerially::run_job) for this
-    /// direction.
+    /// Decrypts independent blocks. Only for jobs that a kernel runs [with another](RunsSerially::run_job)
+    /// for this direction.
     fn decrypt<const N: usize>(self, blocks: [Self::Block; N]) -> [Self::Block; N];
 
     /// Encrypts one block.

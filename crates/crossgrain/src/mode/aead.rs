@@ -190,8 +190,8 @@ pub(super) trait Single: Groups {
     fn run_single(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block;
 }
 
-/// The methods of [`Aead`] in terms of [`Groups`]; with `single`, single messages in terms of [`Single`]; with
-/// `many`, many messages only.
+/// The methods of [`Aead`] in terms of [`Groups`]; with `single`, single messages in terms of [`Single`];
+/// with `many`, many messages only.
 macro_rules! by_groups {
     () => {
         $crate::mode::aead::by_groups!(many);
@@ -241,8 +241,8 @@ pub(super) fn open_single(mode: &impl Single, message: &mut AeadMessage<'_>) -> 
     verdict(mode, message, right)
 }
 
-/// Opens a message whose tag has the right length. Returns whether the tag is right; if not, overwrites the output
-/// with zeros.
+/// Opens a message whose tag has the right length. Returns whether the tag is right; if not, overwrites the
+/// output with zeros.
 pub(super) fn open_right(mode: &impl Single, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
     let tag = mode.run_single(threads, Direction::Decrypt, message);
     let right = Tag::cut(&tag, mode.tag_bytes()) == message.tag;

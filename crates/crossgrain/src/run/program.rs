@@ -183,7 +183,7 @@ impl Program {
 
     #[inline(never)]
     fn run_long(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
-        if Buffers::pay_past_caches(buffers.len_bytes()) && !buffers.is_in_place() {
+        if Buffers::streaming_stores_pay(buffers.len_bytes()) && !buffers.is_in_place() {
             self.run_past_caches(threads, source, buffers);
         } else {
             self.run_as_given(threads, source, buffers);

@@ -1,4 +1,5 @@
-//! The work of modes on single blocks, for programs whose kernel cannot keep it in registers: every step is a run.
+//! The work of modes on single blocks, for programs whose kernel cannot keep it in registers: every step is a
+//! run.
 
 use super::program::Program;
 use super::threads::Threads;
@@ -19,7 +20,8 @@ impl Program {
         self.serial_by(Some(inverse), job);
     }
 
-    /// Seals or opens a short message of GCM-SIV under the keys that the program's key derives, if its kernel can.
+    /// Seals or opens a short message of GCM-SIV under the keys that the program's key derives, if its kernel
+    /// can.
     pub(crate) fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {
         self.kernel().is_some_and(|kernel| kernel.gcm_siv(job))
     }

@@ -105,7 +105,7 @@ impl<I: AesIsa> AesLanes for Vector<I> {
 
     /// Assembly here would keep LLVM from merging the XOR of a round into the next AESE.
     #[inline(always)]
-    fn settled(self) -> Self {
+    fn pinned(self) -> Self {
         self
     }
 }

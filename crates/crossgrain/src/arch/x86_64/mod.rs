@@ -601,9 +601,9 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn settled(self) -> Self {
+    fn pinned(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.settled() }, PhantomData)
+        Self(unsafe { self.0.pinned() }, PhantomData)
     }
 }
 

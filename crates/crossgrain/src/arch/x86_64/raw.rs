@@ -111,7 +111,7 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     /// The same value, in a register at this point. The compiler keeps the instructions that compute and use
     /// it in program order.
     #[inline(always)]
-    unsafe fn settled(self) -> Self {
+    unsafe fn pinned(self) -> Self {
         self
     }
 
@@ -375,13 +375,13 @@ raw!(
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }
     fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
-    fn settled(self) -> Self { settled(self) }
+    fn pinned(self) -> Self { pinned(self) }
 );
 
-/// [`Raw::settled`] of 512-bit registers.
+/// [`Raw::pinned`] of 512-bit registers.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn settled(mut word: __m512i) -> __m512i {
+fn pinned(mut word: __m512i) -> __m512i {
     // SAFETY: the assembly contains no instruction. The compiler keeps assembly blocks in order.
     unsafe { asm!("/* {} */", inout(zmm_reg) word, options(nomem, nostack, preserves_flags)) };
     word

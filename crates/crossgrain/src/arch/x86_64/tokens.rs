@@ -65,9 +65,9 @@ pub fn hashes_best_in_lanes(features: Features) -> bool {
     features.contains(Features::AVX2)
 }
 
-/// Whether shuffles of 512-bit registers are cheap enough to load and store chains by squares of blocks. They are on
-/// AMD from Zen 5 on (family 26), and on Intel from Sapphire Rapids on, which is the first with AVX-512 FP16. Zen 4
-/// executes them in halves.
+/// Whether shuffles of 512-bit registers are cheap enough to load and store chains by squares of blocks. They
+/// are on AMD from Zen 5 on (family 26), and on Intel from Sapphire Rapids on, which is the first with
+/// AVX-512 FP16. Zen 4 executes them in halves.
 pub(crate) fn shuffles_whole_registers() -> bool {
     static DOES: LazyLock<bool> = LazyLock::new(|| {
         let version = ask(1).eax;

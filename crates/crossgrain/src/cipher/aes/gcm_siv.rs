@@ -1,8 +1,8 @@
 //! GCM-SIV of a short message: the keys of its nonce, POLYVAL and CTR in one function.
 //!
-//! Between calls of separate kernels, the keys and blocks of a nonce would move through memory, which takes longer
-//! than the rounds of a short message. Here the schedule of the message's key and the powers of the hash key are
-//! computed side by side.
+//! Between calls of separate kernels, the keys and blocks of a nonce would move through memory, which takes
+//! longer than the rounds of a short message. Here the schedule of the message's key and the powers of the
+//! hash key are computed side by side.
 //!
 //! Layout: `Repr::Blocks`, one block per register.
 //! Needs `AesLanes` of one block.

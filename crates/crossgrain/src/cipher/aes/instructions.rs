@@ -47,7 +47,7 @@ pub struct Cipher<W: AesLanes> {
     direction: Direction,
     pub(super) keys: WideKeys,
     /// The round-1 tables of GCM, after `prepare_gcm`.
-    heads: Option<Wiped<gcm::Heads>>,
+    round1: Option<Wiped<gcm::Round1Table>>,
 }
 
 impl<W: AesLanes> Cipher<W> {
@@ -68,7 +68,7 @@ impl<W: AesLanes> Cipher<W> {
 
     /// The same, with round keys in the order in which the direction uses them.
     pub(super) const fn with_keys(isa: W::Isa, direction: Direction, keys: WideKeys) -> Self {
-        Self { isa, direction, keys, heads: None }
+        Self { isa, direction, keys, round1: None }
     }
 
     pub(super) const fn isa(&self) -> W::Isa {
@@ -77,8 +77,8 @@ impl<W: AesLanes> Cipher<W> {
 
     /// The round-1 tables of GCM.
     #[inline(always)]
-    pub(super) fn heads(&self) -> &gcm::Heads {
-        self.heads.as_ref().expect("GCM is prepared before it is run")
+    pub(super) fn round1(&self) -> &gcm::Round1Table {
+        self.round1.as_ref().expect("GCM is prepared before it is run")
     }
 }
 
@@ -159,8 +159,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 
     fn rekey(&mut self, key: &[u8]) -> bool {
         self.take(key);
-        if let Some(heads) = &mut self.heads {
-            heads.begin::<W>(self.isa, &self.keys);
+        if let Some(round1) = &mut self.round1 {
+            round1.begin::<W>(self.isa, &self.keys);
         }
         true
     }
@@ -208,7 +208,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 impl<W: AesLanes> Cipher<W> {
     /// [`GcmKernel::prepare`](crate::mode::gcm::kernel::GcmKernel::prepare).
     pub(super) fn prepare_gcm(&mut self, h: &Block) -> Ghash {
-        self.heads.insert(Wiped::new(gcm::Heads::none())).begin::<W>(self.isa, &self.keys);
+        self.round1.insert(Wiped::new(gcm::Round1Table::none())).begin::<W>(self.isa, &self.keys);
         let ghash = Ghash::new(h, W::Isa::NEEDS);
         debug_assert!(ghash.is_bound_to::<W>());
         ghash
@@ -286,7 +286,7 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     while len_bytes - at >= bundle_bytes {
         let output = kernel.run::<IN_FLIGHT>(run.load_all(isa, at), at / BLOCK_BYTES);
         run.store(at, output);
-        run.expect_steadily(at + AHEAD_BYTES, bundle_bytes);
+        run.prefetch_steadily(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
     drop(run);

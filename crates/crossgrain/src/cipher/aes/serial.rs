@@ -1,7 +1,7 @@
 //! The work of modes on single blocks, compiled together with the rounds.
 //!
-//! It runs on registers of one block, whatever the kernel's own registers: each block waits for the one before it, so
-//! wider registers would save nothing.
+//! It runs on registers of one block, whatever the kernel's own registers: each block waits for the one
+//! before it, so wider registers would save nothing.
 //!
 //! Layout: `Repr::Blocks`, as in `instructions`.
 //! Needs `AesLanes` of one block.

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use self::serial::{CmacJob, LastKeys, split_last};
 use super::chained::chain::{Data, Rule, Strand};
-use super::few::Few;
+use super::lists::OneOrMany;
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
@@ -128,7 +128,8 @@ impl Cmac {
     /// An empty message is taken as an empty last block with padding. This is right only if no blocks precede
     /// it.
     pub(super) fn tags_after(&self, threads: Threads, states: &mut [Block], messages: &[&[u8]]) {
-        let chains: Few<_> = messages.iter().map(|message| split_last(message).0.as_flattened()).collect();
+        let chains: OneOrMany<_> =
+            messages.iter().map(|message| split_last(message).0.as_flattened()).collect();
         absorb(&self.program, threads, states, &chains);
         for (state, message) in states.iter_mut().zip(messages) {
             *state = self.last(state, split_last(message).1);

@@ -57,7 +57,8 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 36;
 
 const NONCE_BYTES: usize = GcmSivJob::NONCE_BYTES;
 
-/// The longest message in bytes, and the longest associated data, that is computed block by block in registers.
+/// The longest message in bytes, and the longest associated data, that is computed block by block in
+/// registers.
 const SHORT_BYTES: usize = 768;
 
 /// Bytes that are decrypted and then hashed while they are in cache.
@@ -135,8 +136,8 @@ impl GcmSiv {
         Ok(Self { cipher, deriver, plans, features: limits.features, threads, idle })
     }
 
-    /// Seals a short message by the kernel, or opens it with a tag, and returns its tag. `None` if the message is not
-    /// short or no kernel can.
+    /// Seals a short message by the kernel, or opens it with a tag, and returns its tag. `None` if the
+    /// message is not short or no kernel can.
     fn short(&self, opens: Option<&Block>, message: &mut AeadMessage<'_>) -> Option<Block> {
         let AeadMessage { nonce, aad, ref mut buffers, .. } = *message;
         if buffers.len_bytes().max(aad.len()) > SHORT_BYTES {

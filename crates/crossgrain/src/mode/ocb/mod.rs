@@ -73,8 +73,8 @@ const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
 /// Messages that a thread takes at a time.
 const GROUP_MESSAGES: usize = 64;
 
-/// The longest message in bytes that is computed block by block. Longer ones use the tables and kernels of long
-/// messages.
+/// The longest message in bytes that is computed block by block. Longer ones use the tables and kernels of
+/// long messages.
 const SHORT_BYTES: usize = 256;
 
 const NONE: Block = [0; BLOCK_BYTES];

@@ -23,8 +23,8 @@ pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;
 /// The constants of a key and the offsets computed from them (RFC 7253 §4.1). Their owner's memory is wiped.
 pub(super) struct Offsets {
     constants: Constants,
-    /// Entry i is the offset of block i if the initial offset is zero, for a whole group. Computed for the first long
-    /// message.
+    /// Entry i is the offset of block i if the initial offset is zero, for a whole group. Computed for the
+    /// first long message.
     table: OnceLock<Wiped<Table>>,
 }
 
@@ -69,8 +69,8 @@ impl Offsets {
         &table.entries
     }
 
-    /// The part that is common to the offsets of a group if the initial offset is zero: the constants for the group's
-    /// first number. `number` is a block in the group, and public.
+    /// The part that is common to the offsets of a group if the initial offset is zero: the constants for the
+    /// group's first number. `number` is a block in the group, and public.
     fn shared(&self, number: usize) -> Block {
         let number = number / GROUP_BLOCKS * GROUP_BLOCKS;
         let mut ones = number ^ number >> 1;

@@ -167,8 +167,8 @@ impl<C: Blocks> State<'_, C> {
         }
     }
 
-    /// Seals the last `LAST` whole blocks, from block `at` on, and the bytes after them. Returns the encrypted
-    /// checksum. `ALL` is `LAST` and two.
+    /// Seals the last `LAST` whole blocks, from block `at` on, and the bytes after them. Returns the
+    /// encrypted checksum. `ALL` is `LAST` and two.
     #[inline(always)]
     fn seal_last<const LAST: usize, const ALL: usize>(
         mut self,

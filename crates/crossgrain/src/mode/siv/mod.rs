@@ -23,7 +23,7 @@ use self::serial::S2vJob;
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags, verdict};
 use super::cmac::Cmac;
 use super::ctr::counter::Counter;
-use super::few::{Few, Lists};
+use super::lists::{Lists, OneOrMany};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
@@ -172,8 +172,8 @@ impl Siv {
     /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must
     /// be zero on entry.
     fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
-        let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
-        let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: OneOrMany<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: OneOrMany<_> = messages.iter().map(|message| message.nonce).collect();
         let mut lists = Lists::new(messages.len());
         let [of_nonces] = lists.each();
         self.cmac.tags_after(threads, sums, &aads);
@@ -217,19 +217,20 @@ impl Siv {
         let mut lists = Lists::<2>::new(sums.len());
         let (endings, _) = lists.all().as_chunks_mut();
         let parts = endings.iter_mut().zip(plaintexts).zip(sums);
-        let parts: Few<_> = parts
+        let parts: OneOrMany<_> = parts
             .map(|((ending, plaintext), sum)| split_ending(u128::from_be_bytes(*sum), plaintext, ending))
             .collect();
-        let heads: Few<_> = parts.iter().map(|(head, _)| *head).collect();
+        let heads: OneOrMany<_> = parts.iter().map(|(head, _)| *head).collect();
         self.cmac.absorb(threads, tags, &heads);
         let endings = endings.iter().zip(&*parts);
-        let endings: Few<_> = endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
+        let endings: OneOrMany<_> =
+            endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
         self.cmac.tags_after(threads, tags, &endings);
     }
 
     /// Seals messages. `sums` holds S2V of each message's strings.
     fn seal_after(&self, threads: Threads, sums: &[Block], messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
         self.finish(threads, sums, &plaintexts, tags);
@@ -255,7 +256,8 @@ impl Siv {
         }
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
-        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: OneOrMany<_> =
+            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.finish(threads, sums, &plaintexts, tags);
         for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
             *opened = Tag::from(*tag) == message.tag;

@@ -56,8 +56,8 @@ impl S2vJob<'_> {
             let last = doubled(cipher, sum) ^ cipher.padded(plaintext);
             return cipher.encrypt_one(last ^ cipher.load(whole));
         };
-        // The last 16 bytes may begin within a block. The sum then covers the end of one block and the beginning of
-        // the next.
+        // The last 16 bytes may begin within a block. The sum then covers the end of one block and the
+        // beginning of the next.
         let within = at % BLOCK_BYTES;
         let (blocks, last) = split_last(plaintext);
         if within == 0 {

@@ -192,14 +192,14 @@ impl<W: CarrylessLanes> ByThree<W> {
         Self(self.0.plus(other.0))
     }
 
-    /// The same value, pinned ([`AesLanes::settled`]).
+    /// The same value, pinned ([`AesLanes::pinned`]).
     #[inline(always)]
-    pub(crate) fn settled(self) -> Self
+    pub(crate) fn pinned(self) -> Self
     where
         W: AesLanes,
     {
         let Product { low, cross, high } = self.0;
-        Self(Product { low: low.settled(), cross: cross.settled(), high: high.settled() })
+        Self(Product { low: low.pinned(), cross: cross.pinned(), high: high.pinned() })
     }
 
     /// The sum as products of four multiplications.
