@@ -24,6 +24,9 @@ pub(crate) trait Blocks: Copy {
     /// A block.
     type Block: BitXor<Output = Self::Block> + Copy;
 
+    /// Whether each call is a run of a program, which computes many blocks at the cost of one.
+    const RUNS_MANY: bool = false;
+
     /// Reads a block.
     fn load(self, block: &Block) -> Self::Block;
 

@@ -5,7 +5,7 @@
 //! ```text
 //! graph    nodes: position between steps × representation; edges: usable rows of the table, with costs
 //! plan 1   cheapest path for 1 MiB
-//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower
+//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower, or if it prepares less
 //!          or if it is a mode's fused kernel and the plan before is not
 //! ```
 //!
@@ -256,11 +256,12 @@ impl Plan {
         matches!(self.stages.first().map(|stage| &stage.variant.action), Some(Action::Fused(..)))
     }
 
-    /// Whether it can follow `before` in a list of plans: its bundle is narrower, for remainders, or it is a
-    /// fused kernel for shorter messages.
+    /// Whether it can follow `before` in a list of plans: its bundle is narrower, for remainders, or it is for
+    /// shorter messages. That is a fused kernel, or a plan on tiles that prepares less.
     fn follows(&self, before: &Self) -> bool {
         let [wide, narrow] = [before, self].map(Self::bundle_blocks);
-        narrow < wide || (narrow == wide && self.is_fused() && !before.is_fused())
+        let prepares_less = wide > 1 && self.cost.fixed_ns < before.cost.fixed_ns;
+        narrow < wide || (narrow == wide && !before.is_fused() && (self.is_fused() || prepares_less))
     }
 
     /// Whether a fused kernel also runs this plan: both have the instructions of one kernel, and this plan is

@@ -24,6 +24,7 @@ use crate::mode::gcm::kernel::GcmKernel;
 use crate::mode::ocb::kernel::OcbKernel;
 use crate::mode::xts::tweak;
 use crate::plan::Plan;
+use crate::plan::compose::Cost;
 use crate::variant::{Action, BindWhole, Variant};
 
 /// Adds tweaks to a tile. The plans of a program share it.
@@ -41,15 +42,14 @@ pub(super) enum Bound {
 /// A bound plan, and what a program must know of it.
 pub(super) struct BoundPlan {
     pub(super) bound: Bound,
-    /// Its cost on long data.
-    pub(super) per_byte_ns: f64,
+    pub(super) cost: Cost,
     pub(super) depth: Depth,
 }
 
 impl BoundPlan {
     fn of(bound: Bound, plan: &Plan) -> Self {
         let depth = Depth::of(&bound, plan);
-        Self { bound, per_byte_ns: plan.cost.per_byte_ns, depth }
+        Self { bound, cost: plan.cost, depth }
     }
 }
 
@@ -141,25 +141,24 @@ impl Bound {
 /// The least number of chains that run together without a kernel for chains.
 const LANES_LEAST: usize = 64;
 
-/// A separate function, so that callers can wipe its stack frame.
+/// The bound plan of the widest bundle, and the others. A separate function, so that callers can wipe its stack frame.
 #[inline(never)]
-pub(super) fn bind_all(plans: &[Plan], keys: &Keys<'_>) -> Result<Vec<BoundPlan>, Error> {
+pub(super) fn bind_all(plans: &[Plan], keys: &Keys<'_>) -> Result<(BoundPlan, Vec<BoundPlan>), Error> {
     // A fused kernel is also the cipher, so a plan of the cipher with its instructions needs no other kernel.
     let fused = plans.iter().find(|plan| plan.is_fused());
-    let is_needed = |plan: &&Plan| !fused.is_some_and(|fused| plan.is_part_of(fused));
-    // Most ciphers need one kernel. It takes few frames on the stack.
-    let mut needed = plans.iter().filter(is_needed);
-    if let (Some(plan), None) = (needed.next(), needed.next())
-        && let Some(whole) = bind_whole(plan, keys)
-    {
-        return Ok(vec![BoundPlan::of(whole?, plan)]);
-    }
-    if plans.is_empty() {
-        return Err(Error::NoPlan("give one at least".to_owned()));
-    }
+    let mut needed = plans.iter().filter(|plan| !fused.is_some_and(|fused| plan.is_part_of(fused)));
+    let Some(widest) = needed.next() else { return Err(Error::NoPlan("give one at least".to_owned())) };
     let mut tweak_mask = None;
-    let bound = |plan| Ok(BoundPlan::of(bind(plan, keys, &mut tweak_mask)?, plan));
-    plans.iter().filter(is_needed).map(bound).collect()
+    let mut bound = |plan| {
+        let bound = bind_whole(plan, keys).unwrap_or_else(|| bind_tiles(plan, keys, &mut tweak_mask))?;
+        Ok::<_, Error>(BoundPlan::of(bound, plan))
+    };
+    let widest = bound(widest)?;
+    let mut narrower = Vec::new();
+    for plan in needed {
+        narrower.push(bound(plan)?);
+    }
+    Ok((widest, narrower))
 }
 
 /// Binds a plan of one kernel; `None` for others.
@@ -176,11 +175,10 @@ fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
     Some(bound.ok_or_else(|| variant.unavailable(features)))
 }
 
-/// Binds one plan. The first plan of tiles makes `tweak_mask`.
-fn bind(plan: &Plan, keys: &Keys<'_>, tweak_mask: &mut Option<TweakMask>) -> Result<Bound, Error> {
-    if let Some(whole) = bind_whole(plan, keys) {
-        return whole;
-    }
+/// Binds a plan on tiles. The first such plan makes `tweak_mask`. Its frame is large, and most programs need only plans
+/// of one kernel.
+#[inline(never)]
+fn bind_tiles(plan: &Plan, keys: &Keys<'_>, tweak_mask: &mut Option<TweakMask>) -> Result<Bound, Error> {
     // The boxes of a plan on tiles are not wiped. Their gaps would take parts of the key that an earlier plan left
     // on the stack.
     wipe_stack();

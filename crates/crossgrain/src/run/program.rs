@@ -11,8 +11,8 @@
 //! A mode may XOR blocks before and after the cipher. This is done tile by tile (see `frame`). A kernel that
 //! is the whole cipher does it itself.
 
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, iter};
 
 use super::bound::{Bound, BoundPlan, bind_all};
 use super::depth::{AtomicDepth, Depth};
@@ -29,8 +29,10 @@ use crate::plan::{Costs, Job, Limits, Plan, choose};
 
 /// A job that is ready to run: its plans with their instructions and keys.
 pub struct Program {
-    /// Widest bundle first. There are fewer than plans if one kernel runs several.
-    bound: Vec<BoundPlan>,
+    /// The plan of the widest bundle.
+    widest: BoundPlan,
+    /// The other plans, widest bundle first. One kernel may run several plans, so there may be fewer.
+    narrower: Vec<BoundPlan>,
     /// Shared by the programs of many keys.
     plans: Arc<[Plan]>,
     /// Whether the source is a counter.
@@ -44,6 +46,10 @@ pub struct Program {
     /// Whether its drop wipes the stack.
     wipes_stack: bool,
 }
+
+/// Messages with fewer bytes run by the plan that is cheapest for them. The plan for bulk data may prepare tables of a
+/// nonce. Streams that go on in pieces of this length use them again.
+const SHORT_BYTES: usize = 4096;
 
 impl Program {
     /// Chooses plans for a job and binds them to a key.
@@ -83,14 +89,15 @@ impl Program {
     /// # Errors
     /// As [`Program::of`].
     pub(crate) fn of_message(plans: Arc<[Plan]>, keys: &Keys<'_>, threads: Threads) -> Result<Self, Error> {
-        let bound = bind_all(&plans, keys)?;
+        let (widest, narrower) = bind_all(&plans, keys)?;
         let first = plans.first().and_then(|plan| plan.cipher_stages().first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        let depth = bound.iter().map(|bound| bound.depth).max().unwrap_or(Depth::Tiles);
+        let depth = narrower.iter().map(|bound| bound.depth).fold(widest.depth, Depth::max);
         // Binding several kernels uses more of the stack than binding one.
-        let depth = if bound.len() > 1 { depth.max(Depth::Registers) } else { depth };
+        let depth = if narrower.is_empty() { depth } else { depth.max(Depth::Registers) };
         let (cipher, features, reached) = (keys.cipher(), keys.features(), AtomicDepth::default());
-        Ok(Self { bound, plans, counts, threads, cipher, features, depth, reached, wipes_stack: false })
+        let wipes_stack = false;
+        Ok(Self { widest, narrower, plans, counts, threads, cipher, features, depth, reached, wipes_stack })
     }
 
     /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
@@ -113,10 +120,21 @@ impl Program {
         Ok(is_bound_again)
     }
 
+    /// The bound plans, widest bundle first.
+    #[inline(always)]
+    fn bound(&self) -> impl Iterator<Item = &BoundPlan> {
+        iter::once(&self.widest).chain(&self.narrower)
+    }
+
+    fn bound_mut(&mut self) -> impl Iterator<Item = &mut Bound> {
+        let narrower = self.narrower.iter_mut().map(|plan| &mut plan.bound);
+        iter::once(&mut self.widest.bound).chain(narrower)
+    }
+
     /// Replaces the key in place if every kernel can. Otherwise returns false, and the program must not be
     /// run again.
     pub(crate) fn rekey(&mut self, key: &[u8]) -> bool {
-        self.bound.iter_mut().all(|bound| bound.bound.kernel_mut().is_some_and(|kernel| kernel.rekey(key)))
+        self.bound_mut().all(|bound| bound.kernel_mut().is_some_and(|kernel| kernel.rekey(key)))
     }
 
     /// Overwrites the stack below the caller, where runs and key set-up leave parts of the key.
@@ -203,7 +221,7 @@ impl Program {
 
     fn run_as_given(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         if threads.pays(buffers.len_bytes()) {
-            let grain_blocks = self.bound[0].bound.bundle_blocks();
+            let grain_blocks = self.widest.bound.bundle_blocks();
             threads.split(source, buffers, grain_blocks, &|source, piece| self.run_here(source, piece));
         } else {
             self.run_here(source, buffers);
@@ -217,7 +235,7 @@ impl Program {
     #[inline]
     pub fn block(&self, block: &mut Block) {
         assert!(!self.counts, "planned for another source");
-        match self.bound[0].bound.kernel() {
+        match self.widest.bound.kernel() {
             Ok(kernel) => kernel.block(block),
             Err(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
         }
@@ -229,7 +247,7 @@ impl Program {
     /// If the program is not for counters.
     pub fn counter_block(&self, block: &mut Block) {
         assert!(self.counts, "planned for another source");
-        match self.bound[0].bound.kernel() {
+        match self.widest.bound.kernel() {
             Ok(kernel) => kernel.block(block),
             Err(_) => {
                 let counter = Counter::big_endian(u128::from_be_bytes(*block));
@@ -251,7 +269,7 @@ impl Program {
     /// The kernel of GCM, if a plan has one.
     #[inline]
     pub fn gcm(&self) -> Option<&dyn GcmKernel> {
-        self.bound.iter().find_map(|bound| match &bound.bound {
+        self.bound().find_map(|plan| match &plan.bound {
             Bound::Gcm(kernel) => Some(&**kernel),
             _ => None,
         })
@@ -259,7 +277,7 @@ impl Program {
 
     /// [`Program::gcm`], to prepare it.
     pub fn gcm_mut(&mut self) -> Option<&mut (dyn GcmKernel + 'static)> {
-        self.bound.iter_mut().find_map(|bound| match &mut bound.bound {
+        self.bound_mut().find_map(|bound| match bound {
             Bound::Gcm(kernel) => Some(&mut **kernel),
             _ => None,
         })
@@ -268,7 +286,7 @@ impl Program {
     /// The kernel of OCB, if the plan for bulk data has one.
     #[inline]
     pub fn ocb(&self) -> Option<&dyn OcbKernel> {
-        match &self.bound[0].bound {
+        match &self.widest.bound {
             Bound::Ocb(kernel) => Some(&**kernel),
             _ => None,
         }
@@ -277,7 +295,7 @@ impl Program {
     /// The kernel from bytes to bytes, if the plan for bulk data is one.
     #[inline]
     pub(super) fn kernel(&self) -> Option<&dyn WholePart> {
-        self.bound[0].bound.kernel().ok()
+        self.widest.bound.kernel().ok()
     }
 
     /// The threads of the program.
@@ -325,7 +343,7 @@ impl Program {
 
     /// The largest number of chains that run together on one thread.
     pub fn lanes(&self) -> usize {
-        self.bound[0].bound.lanes()
+        self.widest.bound.lanes()
     }
 
     /// Runs the job on this thread. It is inlined together with its callers, because most of the cost of a
@@ -333,17 +351,20 @@ impl Program {
     #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let is_whole = buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
-        match self.bound[0].bound.kernel() {
+        match self.widest.bound.kernel() {
             // The kernel runs directly if it can. The general path would add more than the cost of a block.
             Ok(kernel) if is_whole || (self.counts && kernel.counts_bytes()) => kernel.run(source, buffers),
             _ => self.run_bundles(source, buffers),
         }
     }
 
-    /// Runs whole bundles of the widest plan, then the tail.
+    /// Runs whole bundles of the widest plan, or of the cheapest one if the message is short, then the tail.
     #[inline(never)]
     fn run_bundles(&self, source: Source<'_>, buffers: Buffers<'_>) {
-        let widest = &self.bound[0].bound;
+        let widest = match buffers.len_bytes() {
+            len_bytes @ ..SHORT_BYTES => self.cheapest_for(len_bytes.div_ceil(BLOCK_BYTES)),
+            _ => &self.widest.bound,
+        };
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);
@@ -358,10 +379,11 @@ impl Program {
 
     /// The plan that computes `blocks` blocks at the least cost.
     fn cheapest_for(&self, blocks: usize) -> &Bound {
-        let cost_ns =
-            |plan: &BoundPlan| plan.per_byte_ns * blocks.next_multiple_of(plan.bound.bundle_blocks()) as f64;
-        let cheapest = self.bound.iter().min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
-        &cheapest.unwrap_or(&self.bound[0]).bound
+        let padded_bytes =
+            |plan: &BoundPlan| (blocks.next_multiple_of(plan.bound.bundle_blocks()) * BLOCK_BYTES) as u64;
+        let cost_ns = |plan: &BoundPlan| plan.cost.at(padded_bytes(plan));
+        let cheapest = self.bound().min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
+        &cheapest.unwrap_or(&self.widest).bound
     }
 
     /// Runs less than a bundle by way of a padded copy. The length need not be a whole number of blocks.

@@ -57,6 +57,8 @@ impl RunsSerially for ByRuns<'_> {
 impl Blocks for ByRuns<'_> {
     type Block = u128;
 
+    const RUNS_MANY: bool = true;
+
     fn load(self, block: &Block) -> u128 {
         u128::from_be_bytes(*block)
     }

@@ -31,7 +31,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use self::offsets::{GROUP_BLOCKS, Offsets};
-use self::serial::{OcbBegin, OcbEnd, OcbNonce, OcbShort};
+use self::serial::{OcbBegin, OcbEnd, OcbNonce, OcbShort, SHORT_BYTES};
 use super::aead::{Aead, Groups, Single, by_groups, open_right};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::{Buffers, ClearRegisters, Features, Wiped};
@@ -72,10 +72,6 @@ const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
 
 /// Messages that a thread takes at a time.
 const GROUP_MESSAGES: usize = 64;
-
-/// The longest message in bytes that is computed block by block. Longer ones use the tables and kernels of
-/// long messages.
-const SHORT_BYTES: usize = 256;
 
 const NONE: Block = [0; BLOCK_BYTES];
 

@@ -11,6 +11,12 @@ use crate::kernel::serial::{Blocks, SerialJob, whole_and_rest};
 /// Blocks that run together.
 const GROUP: usize = 4;
 
+/// The longest message in bytes that is one job. Longer ones use the tables and kernels of long messages.
+pub(crate) const SHORT_BYTES: usize = 256;
+
+/// Blocks that run together if each step is a run of a program: all of a short message.
+const MANY: usize = SHORT_BYTES / BLOCK_BYTES;
+
 /// The nonce and the associated data of a message.
 pub(crate) struct OcbBegin<'a> {
     pub(crate) constants: &'a Constants,
@@ -113,16 +119,19 @@ impl<C: Blocks> State<'_, C> {
     #[inline(always)]
     fn seal(mut self, buffers: &mut Buffers<'_>) -> C::Block {
         let (blocks, mut at) = (buffers.len_bytes() / BLOCK_BYTES, 0);
+        if const { C::RUNS_MANY } {
+            return self.seal_last::<{ MANY + 2 }>(buffers, 0, blocks);
+        }
         while blocks - at > GROUP {
-            self.group::<GROUP, false>(buffers, at);
+            self.group::<GROUP, false>(buffers, at, GROUP);
             at += GROUP;
         }
         match blocks - at {
-            0 => self.seal_last::<0, 2>(buffers, at),
-            1 => self.seal_last::<1, 3>(buffers, at),
-            2 => self.seal_last::<2, 4>(buffers, at),
-            3 => self.seal_last::<3, 5>(buffers, at),
-            _ => self.seal_last::<GROUP, 6>(buffers, at),
+            0 => self.seal_last::<2>(buffers, at, 0),
+            1 => self.seal_last::<3>(buffers, at, 1),
+            2 => self.seal_last::<4>(buffers, at, 2),
+            3 => self.seal_last::<5>(buffers, at, 3),
+            _ => self.seal_last::<6>(buffers, at, GROUP),
         }
     }
 
@@ -130,12 +139,16 @@ impl<C: Blocks> State<'_, C> {
     #[inline(always)]
     fn open(mut self, buffers: &mut Buffers<'_>) -> C::Block {
         let (blocks, mut at) = (buffers.len_bytes() / BLOCK_BYTES, 0);
+        if const { C::RUNS_MANY } && blocks > 0 {
+            self.group::<MANY, true>(buffers, 0, blocks);
+            at = blocks;
+        }
         while blocks - at >= GROUP {
-            self.group::<GROUP, true>(buffers, at);
+            self.group::<GROUP, true>(buffers, at, GROUP);
             at += GROUP;
         }
         while blocks > at {
-            self.group::<1, true>(buffers, at);
+            self.group::<1, true>(buffers, at, 1);
             at += 1;
         }
         let Self { cipher, constants, offset, checksum, .. } = self;
@@ -143,13 +156,18 @@ impl<C: Blocks> State<'_, C> {
         end(cipher, constants, true, &mut rest, offset, checksum)
     }
 
-    /// Runs `N` blocks from block `at` of the buffers on.
+    /// Runs `count` blocks from block `at` of the buffers on, at most `N`.
     #[inline(always)]
-    fn group<const N: usize, const OPENS: bool>(&mut self, buffers: &mut Buffers<'_>, at: usize) {
+    fn group<const N: usize, const OPENS: bool>(
+        &mut self,
+        buffers: &mut Buffers<'_>,
+        at: usize,
+        count: usize,
+    ) {
         let cipher = self.cipher;
         let mut offsets = [cipher.zero(); N];
         let mut states = offsets;
-        for i in 0..N {
+        for i in 0..count {
             let input = cipher.load(buffers.input_block(at + i));
             offsets[i] = self.next_offset();
             states[i] = input ^ offsets[i];
@@ -158,7 +176,7 @@ impl<C: Blocks> State<'_, C> {
             }
         }
         states = if OPENS { cipher.decrypt(states) } else { cipher.encrypt(states) };
-        for i in 0..N {
+        for i in 0..count {
             let output = states[i] ^ offsets[i];
             cipher.store(output, buffers.output_block(at + i));
             if OPENS {
@@ -167,38 +185,34 @@ impl<C: Blocks> State<'_, C> {
         }
     }
 
-    /// Seals the last `LAST` whole blocks, from block `at` on, and the bytes after them. Returns the
-    /// encrypted checksum. `ALL` is `LAST` and two.
+    /// Seals the last `count` whole blocks, from block `at` on, and the bytes after them. Returns the encrypted
+    /// checksum. `ALL` is at least `count` and two.
     #[inline(always)]
-    fn seal_last<const LAST: usize, const ALL: usize>(
-        mut self,
-        buffers: &mut Buffers<'_>,
-        at: usize,
-    ) -> C::Block {
+    fn seal_last<const ALL: usize>(mut self, buffers: &mut Buffers<'_>, at: usize, count: usize) -> C::Block {
         let cipher = self.cipher;
         let mut offsets = [cipher.zero(); ALL];
         let mut states = offsets;
-        for i in 0..LAST {
+        for i in 0..count {
             let input = cipher.load(buffers.input_block(at + i));
             offsets[i] = self.next_offset();
             states[i] = input ^ offsets[i];
             self.checksum = self.checksum ^ input;
         }
-        let rest_at = (at + LAST) * BLOCK_BYTES;
+        let rest_at = (at + count) * BLOCK_BYTES;
         let rest = cipher.load_part(&buffers.input()[rest_at..]);
         let rest_bytes = buffers.len_bytes() - rest_at;
         if rest_bytes > 0 {
             self.offset = self.offset ^ cipher.load(&self.constants.rest);
             self.checksum = self.checksum ^ rest ^ one_after(cipher, rest_bytes);
         }
-        states[LAST] = self.offset;
-        states[LAST + 1] = self.checksum ^ self.offset ^ cipher.load(&self.constants.sum);
+        states[count] = self.offset;
+        states[count + 1] = self.checksum ^ self.offset ^ cipher.load(&self.constants.sum);
         states = cipher.encrypt(states);
-        for i in 0..LAST {
+        for i in 0..count {
             cipher.store(states[i] ^ offsets[i], buffers.output_block(at + i));
         }
-        cipher.store_part(rest ^ states[LAST], &mut buffers.output_mut()[rest_at..]);
-        states[LAST + 1]
+        cipher.store_part(rest ^ states[count], &mut buffers.output_mut()[rest_at..]);
+        states[count + 1]
     }
 }
 
@@ -236,14 +250,18 @@ fn begin<C: Blocks>(cipher: C, constants: &Constants, nonce: OcbNonce, aad: &[u8
     let (top, hash) = if aad.is_empty() {
         (cipher.encrypt_one(nonce_block), cipher.zero())
     } else {
-        hashed(cipher, constants, nonce_block, aad)
+        match const { C::RUNS_MANY } {
+            true => hashed::<C, MANY, { MANY + 2 }>(cipher, constants, nonce_block, aad),
+            false => hashed::<C, GROUP, { GROUP + 2 }>(cipher, constants, nonce_block, aad),
+        }
     };
     (cipher.of_number(stretched(cipher.number(top), nonce.bottom)), hash)
 }
 
-/// The encrypted nonce block, and HASH of the associated data. The nonce block runs with the first group.
+/// The encrypted nonce block, and HASH of the associated data. The nonce block runs with the first `N` blocks. `ALL` is
+/// `N` and two.
 #[inline(always)]
-fn hashed<C: Blocks>(
+fn hashed<C: Blocks, const N: usize, const ALL: usize>(
     cipher: C,
     constants: &Constants,
     nonce_block: C::Block,
@@ -254,14 +272,14 @@ fn hashed<C: Blocks>(
     let mut state = State { cipher, constants, offset: zero, number: 0, checksum: zero };
     let (mut top, mut entering, mut at) = (nonce_block, nonce_block, 0);
     loop {
-        let count = (whole.len() - at).min(GROUP);
-        let mut blocks = [entering; GROUP + 2];
+        let count = (whole.len() - at).min(N);
+        let mut blocks = [entering; ALL];
         for i in 0..count {
             blocks[1 + i] = cipher.load(&whole[at + i]) ^ state.next_offset();
         }
         let is_last = at + count == whole.len();
         if is_last && !rest.is_empty() {
-            blocks[GROUP + 1] = cipher.padded(rest) ^ state.offset ^ cipher.load(&constants.rest);
+            blocks[N + 1] = cipher.padded(rest) ^ state.offset ^ cipher.load(&constants.rest);
         }
         let blocks = cipher.encrypt(blocks);
         if at == 0 {
@@ -271,7 +289,7 @@ fn hashed<C: Blocks>(
             state.checksum = state.checksum ^ blocks[1 + i];
         }
         if is_last {
-            let of_rest = if rest.is_empty() { cipher.zero() } else { blocks[GROUP + 1] };
+            let of_rest = if rest.is_empty() { cipher.zero() } else { blocks[N + 1] };
             return (top, state.checksum ^ of_rest);
         }
         (entering, at) = (cipher.zero(), at + count);
