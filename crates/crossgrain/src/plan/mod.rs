@@ -5,8 +5,8 @@
 //! ```text
 //! graph    nodes: position between steps × representation; edges: usable rows of the table, with costs
 //! plan 1   cheapest path for 1 MiB
-//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower, or if it prepares less
-//!          or if it is a mode's fused kernel and the plan before is not
+//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower, if it
+//!          prepares less, or if it is a mode's fused kernel and the plan before is not
 //! ```
 //!
 //! [`compose`] finds the paths. If the user forces variants, `force` builds the plan around them instead.
