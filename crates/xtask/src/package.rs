@@ -89,6 +89,7 @@ fn program() -> Result<()> {
         fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
     }
     succeed(Command::new(&program).arg("man").arg(&manual))?;
+    succeed(Command::new("gzip").args(["-9", "-n", "-r"]).arg(&manual))?; // as Debian wants them
     for (shell, name) in COMPLETIONS {
         let file = completions.join(name);
         let file = fs::File::create(&file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -139,6 +140,7 @@ fn wheel() -> Result<()> {
     let out = root().join(target()).join("wheels");
     let mut build = Command::new(python::program(&environment, "maturin"));
     build.args(["build", "--release", "--sdist", "--zig", "--compatibility", COMPATIBILITY, "--out"]);
+    build.env("CARGO_ZIGBUILD_PYTHON_PATH", python::program(&environment, "python")); // finds zig there
     succeed(build.arg(out).current_dir(root()))
 }
 

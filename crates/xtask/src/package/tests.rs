@@ -100,7 +100,7 @@ fn the_debian_package_has_the_completions_that_are_made() {
     for (_, name) in super::COMPLETIONS {
         assert!(manifest.contains(&format!("[\"target/release/completions/{name}\", ")), "{name}");
     }
-    assert!(manifest.contains("[\"target/release/man/*.1\", "));
+    assert!(manifest.contains("[\"target/release/man/*.1.gz\", "));
     let image = format!("target/{}/release/crossgrain", super::STATIC);
     assert!(read("Dockerfile").contains(&image) && read(".dockerignore").contains(&format!("!{image}")));
 }
