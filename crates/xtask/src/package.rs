@@ -4,6 +4,7 @@
 //! * `program`: the static program for Linux on x86-64, with manual pages and shell completions.
 //! * `deb`: a Debian package of these files, by cargo-deb.
 //! * `wheel`: the source distribution of the Python package, and a wheel that is built from it.
+//! * `gpu-wheel`: the same for the package with GPU support.
 //!
 //! If a tool is missing, the task names it and counts as skipped.
 
@@ -25,6 +26,7 @@ pub(crate) enum Package {
     Program,
     Deb,
     Wheel,
+    GpuWheel,
 }
 
 /// The target of the static program. Its C library is linked statically by default.
@@ -55,10 +57,8 @@ pub(crate) fn run(packages: &[Package]) -> Result<()> {
     if has(Package::Deb) {
         deb()?;
     }
-    if has(Package::Wheel) {
-        wheel()?;
-    }
-    Ok(())
+    let projects = [(Package::Wheel, "."), (Package::GpuWheel, "crates/crossgrain-py/gpu")];
+    wheels(projects.into_iter().filter(|(package, _)| has(*package)).map(|(_, folder)| folder))
 }
 
 /// Packs all published crates. cargo builds each from its package, with the packages of the others as its
@@ -127,8 +127,12 @@ fn deb() -> Result<()> {
     succeed(cargo().args(["deb", "--no-build", "--target", STATIC, "-p", PROGRAM, "-o"]).arg(out))
 }
 
-/// Builds the source distribution and, from it, the wheel.
-fn wheel() -> Result<()> {
+/// Builds the source distributions of Python projects and, from these, the wheels.
+fn wheels(folders: impl Iterator<Item = &'static str>) -> Result<()> {
+    let mut folders = folders.peekable();
+    if folders.peek().is_none() {
+        return Ok(());
+    }
     let environment = root().join(target()).join("maturin");
     let tools = [python::BUILDS, "ziglang"];
     let has_tools = python::has_environment(&environment)
@@ -138,10 +142,12 @@ fn wheel() -> Result<()> {
         return Ok(());
     }
     let out = root().join(target()).join("wheels");
-    let mut build = Command::new(python::program(&environment, "maturin"));
-    build.args(["build", "--release", "--sdist", "--zig", "--compatibility", COMPATIBILITY, "--out"]);
-    build.env("CARGO_ZIGBUILD_PYTHON_PATH", python::program(&environment, "python")); // finds zig there
-    succeed(build.arg(out).current_dir(root()))
+    folders.try_for_each(|folder| {
+        let mut build = Command::new(python::program(&environment, "maturin"));
+        build.args(["build", "--release", "--sdist", "--zig", "--compatibility", COMPATIBILITY, "--out"]);
+        build.env("CARGO_ZIGBUILD_PYTHON_PATH", python::program(&environment, "python")); // finds zig there
+        succeed(build.arg(&out).current_dir(root().join(folder)))
+    })
 }
 
 /// The manifests of the crates that are published, by name.
