@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
-use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
+use crossgrain::plan::measure::{Measured, Sampling, Subject, measure_beside};
 use serde_json::json;
 
 use crate::job::{self, Job};
@@ -85,7 +85,7 @@ fn comparable(job: &Job, workers: &[Peer]) -> Result<Vec<Asked>, String> {
 }
 
 fn time(args: &Args, job: &Job, mut workers: Vec<Asked>) {
-    let care = Care { turns: args.turns, sample_ns: 1000 * args.sample };
+    let care = Sampling { turns: args.turns, sample_ns: 1000 * args.sample };
     let mut subjects: Vec<_> = workers.iter_mut().map(|worker| worker as &mut dyn Subject).collect();
     let (mut witness, mut clock) = (Timed(clock::witness), Timed(clock::chain));
     let measured = measure_beside(&mut witness, &mut clock, args.patience, &mut subjects, care);

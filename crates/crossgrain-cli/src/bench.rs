@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use crossgrain::Policy;
 use crossgrain::internal::text::{grouped, quoted};
-use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
+use crossgrain::plan::measure::{Measured, Sampling, Subject, measure_beside};
 use serde_json::json;
 
 use crate::error::{self, Error, Exit};
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let filter = args.filter.as_deref().unwrap_or_default();
     for group in subject::groups(plans.as_ref(), args.policy, filter)? {
         let mut group = group?;
-        let care = Care { turns: args.turns.into(), ..Care::default() };
+        let care = Sampling { turns: args.turns.into(), ..Sampling::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
         let (mut witness, mut clock) = (Timed(clock::witness), Timed(clock::chain));
         let patience = args.patience.into();

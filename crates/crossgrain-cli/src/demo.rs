@@ -9,7 +9,7 @@ use crossgrain::internal::auxiliary;
 use crossgrain::internal::reference::{self, modes};
 use crossgrain::internal::text::grouped;
 use crossgrain::mode::{Ctr, Options};
-use crossgrain::plan::{Birth, Job, Plan, Plans};
+use crossgrain::plan::{Job, JobSource, Plan, Plans};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use crate::bench::machine;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 
 /// Draws how the best plan was chosen.
 fn draw(path: &Path, replace: bool, features: Features) -> Result<(), Error> {
-    let job = Job { cipher: CIPHER, direction: Direction::Encrypt, birth: Birth::Counter };
+    let job = Job { cipher: CIPHER, direction: Direction::Encrypt, source: JobSource::Counter };
     plan::draw(job, features, wisdom::costs(CIPHER).as_deref(), path, replace)?;
     say(format_args!("\n{} shows how the plan was chosen", shown(path)))
 }

@@ -7,7 +7,7 @@ use crossgrain::Cipher;
 use crossgrain::internal::arch::cpu_model;
 use crossgrain::internal::text::grouped;
 use crossgrain::plan::Known;
-use crossgrain::wisdom::{Signature, Wisdom};
+use crossgrain::wisdom::{Fingerprint, Wisdom};
 use serde_json::{Value, json};
 
 use crate::device::costs;
@@ -74,7 +74,7 @@ fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
     for (name, count) in &found.threads {
         let _ = writeln!(text, "{:>14} threads                  {id} {name}", grouped(count));
     }
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     wisdom.insert_device(id, &found);
     wisdom::keep(&wisdom)?;
     print(&text)

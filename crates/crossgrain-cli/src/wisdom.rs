@@ -12,10 +12,10 @@ use crossgrain::internal::text::{escaped, grouped};
 use crossgrain::internal::tune::{Confirmed, Contradiction, Scope, confirm, measure_costs};
 use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::plan::graph::BULK_BYTES;
-use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Use};
+use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, TableReuse};
 #[cfg(feature = "gpu")]
 use crossgrain::wisdom::DeviceCosts;
-use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
+use crossgrain::wisdom::{Fingerprint, PATH_VARIABLE, Refused, Wisdom, default_path, forget};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn read() -> Option<&'static Wisdom> {
 fn show(path: &Path, json: bool) -> Result<(), Error> {
     let wisdom = kept(path)?;
     let age_s = age_s(path);
-    let Signature { version, cpu, features, .. } = wisdom.signature();
+    let Fingerprint { version, cpu, features, .. } = wisdom.signature();
     let counts: Vec<_> =
         Cipher::ALL.iter().filter_map(|&cipher| Some(Kept::of(cipher, wisdom.costs(cipher)?))).collect();
     if json {
@@ -197,7 +197,7 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: Option<u64>) -> Result<()
         let start = Instant::now();
         countdown.begin(scope.cipher.name(), scope.takes_ms());
         let (found, wild) = measure_one(scope, &countdown)?;
-        let mut wisdom = Wisdom::new(Signature::here());
+        let mut wisdom = Wisdom::new(Fingerprint::here());
         wisdom.insert(scope.cipher, &found.costs);
         // Each cipher's costs are stored at once, so a later failure does not lose them.
         wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
@@ -218,15 +218,15 @@ fn measure_one(scope: Scope, countdown: &Countdown) -> Result<(Confirmed, usize)
     let calm = measured.iter().filter(|(_, known)| known.spread.is_none_or(|spread| spread <= WILD));
     let costs: Costs = calm.map(|(name, known)| (name.to_owned(), known)).collect();
     let wild = measured.iter().count() - costs.iter().count();
-    let keys = |usage| Birth::Keys { usage, known_bits: Birth::WHOLE_BLOCK };
+    let keys = |usage| JobSource::Keys { usage, known_bits: JobSource::WHOLE_BLOCK };
     let jobs = [
-        (Direction::Encrypt, Birth::Counter),
-        (Direction::Encrypt, Birth::Bytes),
-        (Direction::Decrypt, Birth::Bytes),
-        (Direction::Encrypt, keys(Use::Often)),
-        (Direction::Encrypt, keys(Use::Once)),
+        (Direction::Encrypt, JobSource::Counter),
+        (Direction::Encrypt, JobSource::Bytes),
+        (Direction::Decrypt, JobSource::Bytes),
+        (Direction::Encrypt, keys(TableReuse::Often)),
+        (Direction::Encrypt, keys(TableReuse::Once)),
     ];
-    let jobs = jobs.map(|(direction, birth)| Job { cipher: scope.cipher, direction, birth });
+    let jobs = jobs.map(|(direction, source)| Job { cipher: scope.cipher, direction, source });
     let jobs: Vec<_> = jobs.into_iter().chain(Job::of_modes(scope.cipher)).collect();
     // The limits of plans under default options.
     let limits = Limits::of(scope.features, Policy::ConstantTime);
@@ -352,7 +352,7 @@ fn say(text: impl std::fmt::Display) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use crossgrain::internal::tune::Contradiction;
-    use crossgrain::plan::{Birth, Job};
+    use crossgrain::plan::{Job, JobSource};
     use crossgrain::{Cipher, Direction};
 
     use super::{contradicted, wild_spreads};
@@ -360,14 +360,14 @@ mod tests {
     /// The other messages are tested in `tests/messages.rs`. These depend on measured times.
     #[test]
     fn dropped_costs_are_explained() {
-        let contradiction = |birth, slower| {
-            let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth };
+        let contradiction = |source, slower| {
+            let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, source };
             Contradiction { job, slower }
         };
         let found = [
-            contradiction(Birth::Counter, 0.123),
-            contradiction(Birth::Bytes, 1.0),
-            contradiction(Birth::Counter, 0.5),
+            contradiction(JobSource::Counter, 0.123),
+            contradiction(JobSource::Bytes, 1.0),
+            contradiction(JobSource::Counter, 0.5),
         ];
         let slower = |source, percent| {
             format!(

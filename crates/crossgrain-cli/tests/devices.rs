@@ -13,7 +13,7 @@ mod stand_in;
 use common::{Done, IV, MIB, Place, crossgrain, painted};
 use crossgrain::internal::text::grouped;
 use crossgrain::plan::compose::Cost;
-use crossgrain::wisdom::{DeviceCosts, Signature, Wisdom};
+use crossgrain::wisdom::{DeviceCosts, Fingerprint, Wisdom};
 use serde_json::Value;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -239,7 +239,7 @@ fn flattered_with(device: &str, model: String, threads: &[(&str, u32)]) -> Wisdo
     let costs = names.map(|name| (name.to_owned(), Cost { fixed_ns: 1.0, per_byte_ns: 1e-6 }));
     // The table variant is faster still.
     let costs = costs.into_iter().chain([("aes-128/aes-ctr-table".to_owned(), Cost::fixed(1.0))]).collect();
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     wisdom.insert_device(device, &DeviceCosts { model, costs, threads });
     wisdom
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use crossgrain::Cipher;
 use crossgrain::plan::Costs;
-use crossgrain::wisdom::{Signature, Wisdom};
+use crossgrain::wisdom::{Fingerprint, Wisdom};
 use tempfile::TempDir;
 
 /// FIPS 197, appendix C.1.
@@ -81,20 +81,20 @@ fn one_line(done: &Output) -> String {
 
 /// Wisdom with this machine's fingerprint that was never measured.
 fn wisdom() -> Wisdom {
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     wisdom.insert(Cipher::Aes128, &Costs::estimates(Cipher::Aes128));
     wisdom
 }
 
 fn of_another_cpu() -> String {
-    Wisdom::new(Signature { cpu: "abacus\nand sons".to_owned(), ..Signature::here() }).to_json()
+    Wisdom::new(Fingerprint { cpu: "abacus\nand sons".to_owned(), ..Fingerprint::here() }).to_json()
 }
 
 #[test]
 fn show_tells_what_is_kept() {
     let home = Home::new();
     wisdom().save(&home.kept()).unwrap();
-    let Signature { cpu, features, version, .. } = Signature::here();
+    let Fingerprint { cpu, features, version, .. } = Fingerprint::here();
     let text = home.prints(&["wisdom", "show"]);
     let count = Costs::estimates(Cipher::Aes128).iter().count();
     for part in [&cpu, &features, &version, "kept.json", "ago", &format!("aes-128: {count} costs")] {
@@ -158,7 +158,7 @@ fn wisdom_of_elsewhere_and_damaged_wisdom_are_not_imported() {
 fn refused_wisdom_costs_one_line_and_work_goes_on() {
     let home = Home::new();
     let whole = wisdom().to_json();
-    let newer = Wisdom::new(Signature { version: "99.0.0".to_owned(), ..Signature::here() }).to_json();
+    let newer = Wisdom::new(Fingerprint { version: "99.0.0".to_owned(), ..Fingerprint::here() }).to_json();
     for text in [&*of_another_cpu(), &*newer, r#"{"format": 3}"#, "garbage", &whole[..100], ""] {
         fs::write(home.kept(), text).unwrap();
         let line = one_line(&home.encrypts_as_ever());

@@ -3,7 +3,7 @@
 use crossgrain::internal::arch::cpu_model;
 use crossgrain::mode::Mode;
 use crossgrain::plan::compose::{Answer, CostFile};
-use crossgrain::plan::{Birth, Plans};
+use crossgrain::plan::{JobSource, Plans};
 use crossgrain::{Cipher, Direction, Features};
 use pyo3::prelude::*;
 
@@ -38,9 +38,9 @@ pub(crate) fn plan(
         let stages = plan.stages.iter().map(stage).collect();
         (plan.bundle_blocks(), plan.cost.fixed_ns, plan.cost.per_byte_ns, stages)
     });
-    let source = match job.birth {
-        Birth::Mode(fused) => format!("for {}", fused.name()),
-        birth if birth.counts() => "from a counter".to_owned(),
+    let source = match job.source {
+        JobSource::Mode(fused) => format!("for {}", fused.name()),
+        source if source.counts() => "from a counter".to_owned(),
         _ => "from bytes".to_owned(),
     };
     Ok((format!("{} {source}", job.direction.name()), shown.collect(), plans.to_json()))

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode, Options};
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 use crossgrain_container::{HEADER_BYTES_MAX, PREFIX_BYTES};
 use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Deriving, Device, Error as Refusal, File, Form, Hash, Hit, Kdf,
@@ -319,7 +319,8 @@ pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, St
     let search = job.search()?;
     let candidates = job.candidates(&search)?;
     let all = py.detach(|| candidates.part(&Part::default()));
-    let usage = if matches!(candidates, Candidates::Words { .. }) { Use::Once } else { Use::Often };
+    let usage =
+        if matches!(candidates, Candidates::Words { .. }) { TableReuse::Once } else { TableReuse::Often };
     Ok((all.end - all.start, search.kernel(usage), search.key_bytes()))
 }
 

@@ -17,7 +17,7 @@ use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
 use crossgrain::Features;
 use crossgrain::internal::wiping_deep_stack;
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 
 /// Keys that a kernel receives at a time.
 const BATCH_KEYS: usize = 4096;
@@ -299,7 +299,7 @@ impl<'a> Batch<'a> {
         if let Some(table) = &mut self.table {
             table.refill(keys);
         }
-        let table = self.table.get_or_insert_with(|| blocks.prepare(keys, Use::Once));
+        let table = self.table.get_or_insert_with(|| blocks.prepare(keys, TableReuse::Once));
         blocks.search(&none, table, &mut found);
         found.iter().for_each(|&(_, place)| self.hit(places.start + place));
         if let Some(seed) = self.proof.take() {
@@ -307,7 +307,7 @@ impl<'a> Batch<'a> {
             let from = place / PROOF_KEYS * PROOF_KEYS;
             let to = places.len().min(from + PROOF_KEYS);
             let keys = &self.keys[(places.start + from) * key_bytes..(places.start + to) * key_bytes];
-            prove(blocks, Use::Once, &none, keys, (0, place - from))?;
+            prove(blocks, TableReuse::Once, &none, keys, (0, place - from))?;
         }
         Ok(())
     }
@@ -377,7 +377,7 @@ fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
 /// this use finds it.
 pub(super) fn prove(
     blocks: &BlockSearch,
-    usage: Use,
+    usage: TableReuse,
     outer: &[u8],
     inner: &[u8],
     (o, i): (usize, usize),

@@ -24,7 +24,7 @@ use super::Error;
 use crossgrain::internal::kernel::search::{Inner as Prepared, Known, SearchPart};
 use crossgrain::internal::{reference, run};
 use crossgrain::mode::Options;
-use crossgrain::plan::{Birth, Job, Use};
+use crossgrain::plan::{Job, JobSource, TableReuse};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 
 /// A block before and after the cipher.
@@ -156,7 +156,7 @@ pub struct Inner {
     key_bytes: usize,
     /// The bits set in any of the keys. Computed only if the table is used often.
     varied: Zeroizing<Vec<u8>>,
-    usage: Use,
+    usage: TableReuse,
     prepared: Box<dyn Prepared>,
     /// The table for outer keys with bits in the same bytes as the inner keys, prepared on first use.
     overlapped: OnceLock<Box<dyn Prepared>>,
@@ -175,10 +175,11 @@ impl BlockSearch {
         let job = |usage| Job {
             cipher,
             direction: pairs[0].direction,
-            birth: Birth::Keys { usage, known_bits: pairs[0].known_bits() },
+            source: JobSource::Keys { usage, known_bits: pairs[0].known_bits() },
         };
         let planned = |usage, other| Kernel::planned(job(usage), job(other), options);
-        let kernels = [planned(Use::Often, Use::Once)?, planned(Use::Once, Use::Often)?];
+        let kernels =
+            [planned(TableReuse::Often, TableReuse::Once)?, planned(TableReuse::Once, TableReuse::Often)?];
         Self::bound(kernels, cipher, pairs)
     }
 
@@ -222,14 +223,14 @@ impl BlockSearch {
     }
 
     /// The name of the kernel that searches tables of this use.
-    pub fn kernel(&self, usage: Use) -> &str {
+    pub fn kernel(&self, usage: TableReuse) -> &str {
         &self.of(usage).kernel.name
     }
 
-    const fn of(&self, usage: Use) -> &Bound {
+    const fn of(&self, usage: TableReuse) -> &Bound {
         match usage {
-            Use::Often => &self.often,
-            Use::Once => &self.once,
+            TableReuse::Often => &self.often,
+            TableReuse::Once => &self.once,
         }
     }
 
@@ -237,7 +238,7 @@ impl BlockSearch {
     ///
     /// # Panics
     /// If `keys` is not a whole number of keys.
-    pub fn prepare(&self, keys: &[u8], usage: Use) -> Inner {
+    pub fn prepare(&self, keys: &[u8], usage: TableReuse) -> Inner {
         let key_bytes = self.cipher.key_bytes();
         assert!(keys.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
         let prepared = self.of(usage).part.inner(keys, usage);
@@ -266,8 +267,8 @@ impl BlockSearch {
     /// precomputed from the inner half.
     fn table<'a>(&self, outer: &[u8], inner: &'a Inner) -> &'a dyn Prepared {
         let overlap = |(outer, varied): (&u8, &u8)| *outer != 0 && *varied != 0;
-        if inner.usage == Use::Often && outer.iter().zip(&*inner.varied).any(overlap) {
-            &**inner.overlapped.get_or_init(|| self.often.part.inner(&inner.keys, Use::Once))
+        if inner.usage == TableReuse::Often && outer.iter().zip(&*inner.varied).any(overlap) {
+            &**inner.overlapped.get_or_init(|| self.often.part.inner(&inner.keys, TableReuse::Once))
         } else {
             &*inner.prepared
         }
@@ -280,9 +281,9 @@ impl BlockSearch {
 }
 
 /// The bits set in any of the keys, for a table that is used often. Zeros for other tables.
-fn varied(keys: &[u8], key_bytes: usize, usage: Use) -> Zeroizing<Vec<u8>> {
+fn varied(keys: &[u8], key_bytes: usize, usage: TableReuse) -> Zeroizing<Vec<u8>> {
     let mut varied = Zeroizing::new(vec![0; key_bytes]);
-    if usage == Use::Often {
+    if usage == TableReuse::Often {
         for key in keys.chunks_exact(key_bytes) {
             varied.iter_mut().zip(key).for_each(|(varied, byte)| *varied |= byte);
         }
@@ -346,7 +347,7 @@ impl fmt::Debug for Kernel {
 
 impl fmt::Debug for BlockSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [often, once] = Use::ALL.map(|usage| self.kernel(usage));
+        let [often, once] = TableReuse::ALL.map(|usage| self.kernel(usage));
         write!(f, "BlockSearch({}, {} pairs, {often}, {once})", self.cipher, self.pairs.len())
     }
 }

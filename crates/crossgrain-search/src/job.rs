@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::{BlockSearch, Derivation, Error, Kdf};
 use crossgrain::Features;
 use crossgrain::internal::arch::hashes_best_in_lanes;
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 
 /// Bytes of a word list that a thread takes at a time if a key is quick to try.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -134,7 +134,7 @@ impl Search {
     }
 
     /// The name of the kernel or test that tries keys from tables of this use.
-    pub fn kernel(&self, usage: Use) -> String {
+    pub fn kernel(&self, usage: TableReuse) -> String {
         match &self.known {
             Known::Blocks(blocks) => blocks.kernel(usage).to_owned(),
             Known::Test(test) => test.name(),

@@ -21,7 +21,7 @@ use super::job::mixed;
 use super::one_by_one::OneByOne;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::internal as pool;
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 
 /// The most keys of one prepared table.
 const TABLE_KEYS: usize = 4096;
@@ -68,7 +68,7 @@ impl<'a> SpaceSearch<'a> {
         }
         if let (Known::Blocks(blocks), true) = (search.known(), search.kdf().is_padding()) {
             for range in pieces(&(0..space.period())) {
-                prepared.tables.push((range.clone(), prepared.table(blocks, range, Use::Often)?));
+                prepared.tables.push((range.clone(), prepared.table(blocks, range, TableReuse::Often)?));
             }
         }
         Ok(prepared)
@@ -109,7 +109,7 @@ impl<'a> SpaceSearch<'a> {
 impl SpaceSearch<'_> {
     /// The names of the kernels and devices that search.
     pub fn kernel(&self) -> String {
-        let usage = if self.tables.is_empty() { Use::Once } else { Use::Often };
+        let usage = if self.tables.is_empty() { TableReuse::Once } else { TableReuse::Often };
         let on_cpu = self.search.kernel(usage);
         match &self.beside {
             Beside::Nothing => on_cpu,
@@ -304,7 +304,7 @@ impl SpaceSearch<'_> {
     ) -> Result<(), Error> {
         let outer = self.padded(&self.space.outer(period, 1), blocks)?;
         for piece in pieces(&range) {
-            let table = self.table(blocks, piece.clone(), Use::Once)?;
+            let table = self.table(blocks, piece.clone(), TableReuse::Once)?;
             let mut found = Vec::new();
             blocks.search(&outer, &table, &mut found);
             for (_, i) in found {
@@ -312,7 +312,7 @@ impl SpaceSearch<'_> {
             }
             watch.add_tried(piece.len() as u64);
             let seed = mixed(low(period) ^ piece.start as u64);
-            prove(blocks, Use::Once, &outer, table.keys(), (0, (seed % piece.len() as u64) as usize))?;
+            prove(blocks, TableReuse::Once, &outer, table.keys(), (0, (seed % piece.len() as u64) as usize))?;
         }
         Ok(())
     }
@@ -334,10 +334,10 @@ impl SpaceSearch<'_> {
         let outer = self.padded(&outer, blocks)?;
         let o = mixed(seed + 1) % (outer.len() / blocks.cipher().key_bytes()) as u64;
         let i = mixed(seed + 2) % table.count() as u64;
-        prove(blocks, Use::Often, &outer, table.keys(), (o as usize, i as usize))
+        prove(blocks, TableReuse::Often, &outer, table.keys(), (o as usize, i as usize))
     }
 
-    fn table(&self, blocks: &BlockSearch, range: Range<usize>, usage: Use) -> Result<Inner, Error> {
+    fn table(&self, blocks: &BlockSearch, range: Range<usize>, usage: TableReuse) -> Result<Inner, Error> {
         Ok(blocks.prepare(&self.padded(&self.space.inner(range), blocks)?, usage))
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::{CAPS, painted};
 use crossgrain::mode::Options;
 use crossgrain::plan::compose::Cost;
-use crossgrain::plan::{Costs, Use};
+use crossgrain::plan::{Costs, TableReuse};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{BlockSearch, Pair};
 
@@ -35,7 +35,7 @@ fn a_planted_key_is_found_at_every_place() {
             let pair = pair_of(&Key::new(cipher, &planted).unwrap(), direction);
             let search = BlockSearch::new(cipher, &[pair], &Options::default()).unwrap();
             let mut found = Vec::new();
-            search.search(&outer, &search.prepare(&inner, Use::Often), &mut found);
+            search.search(&outer, &search.prepare(&inner, TableReuse::Often), &mut found);
             assert_eq!(found, [(o, i)], "{cipher} {direction:?}");
         }
     }
@@ -47,7 +47,7 @@ fn every_pair_has_to_hold_and_only_known_bits_count() {
     let search = |pairs: &[Pair]| {
         let search = BlockSearch::new(Cipher::Aes128, pairs, &Options::default()).unwrap();
         let mut found = Vec::new();
-        search.search(&[0; 16], &search.prepare(key.bytes(), Use::Once), &mut found);
+        search.search(&[0; 16], &search.prepare(key.bytes(), TableReuse::Once), &mut found);
         !found.is_empty()
     };
     let good = pair_of(&key, Direction::Encrypt);
@@ -70,7 +70,7 @@ fn plaintext_known_in_part_is_no_matter_for_the_reference() {
         let mut pair = pair_of(&common::key(cipher, 5), Direction::Decrypt);
         pair.mask[3] = 0;
         let search = BlockSearch::new(cipher, &[pair], &options).unwrap();
-        for usage in Use::ALL {
+        for usage in TableReuse::ALL {
             assert!(search.kernel(usage).contains("-back/"), "{cipher}, {cap}: {}", search.kernel(usage));
         }
         let planted = search.planted(&painted(cipher.key_bytes(), 6)).unwrap();
@@ -86,12 +86,17 @@ fn a_variant_that_is_named_is_used_and_must_fit() {
         BlockSearch::new(Cipher::Aes128, &[pair], &options)
     };
     for (name, usage, other) in [
-        ("aes-search/bitsliced64/portable", Use::Often, Use::Once),
-        ("aes-search-list-back/bitsliced64/portable", Use::Once, Use::Often),
+        ("aes-search/bitsliced64/portable", TableReuse::Often, TableReuse::Once),
+        ("aes-search-list-back/bitsliced64/portable", TableReuse::Once, TableReuse::Often),
     ] {
         let search = named(name).unwrap();
         assert_eq!(search.kernel(usage), name);
-        assert_eq!(search.kernel(other).contains("-list"), other == Use::Once, "{}", search.kernel(other));
+        assert_eq!(
+            search.kernel(other).contains("-list"),
+            other == TableReuse::Once,
+            "{}",
+            search.kernel(other)
+        );
         let planted = search.planted(&painted(16, 6)).unwrap();
         assert_eq!(planted.kernel(usage), name);
     }
@@ -116,5 +121,5 @@ fn costs_measured_on_the_machine_decide() {
         .collect();
     let options = Options { costs: Some(Arc::new(costs)), ..Options::default() };
     let search = BlockSearch::new(Cipher::Aes128, &[pair], &options).unwrap();
-    assert_eq!(search.kernel(Use::Often), cheap);
+    assert_eq!(search.kernel(TableReuse::Often), cheap);
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::kernel::search::Known as Block;
 use crossgrain::mode::Options;
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_search::{
     BigUint, BlockSearch, Derivation, Derive, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space,
@@ -75,7 +75,7 @@ impl Table for Pretense {
         assert!(outers <= 3);
         self.outers.fetch_add(outers, Ordering::Relaxed);
         let search = BlockSearch::new(self.cipher, &[Pair::from(*known)], &Options::default()).unwrap();
-        search.search(outer, &search.prepare(&self.keys, Use::Often), found);
+        search.search(outer, &search.prepare(&self.keys, TableReuse::Often), found);
         found.retain(|(_, inner)| !self.is_faulty || inner % 8 != 5);
         // A wrong key, which a device may report.
         found.push((outers - 1, 7));

@@ -14,7 +14,7 @@ use crossgrain::internal::check;
 use crossgrain::internal::kernel::search::{Inner as Prepared, SearchPart};
 use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Initial, Mode, Options, Start};
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_container::{Argon2id, Header, Limits, Payload, Suite};
 use crossgrain_search::{
@@ -116,7 +116,7 @@ impl SearchPart for Faulty {
         1
     }
 
-    fn inner(&self, keys: &[u8], _usage: Use) -> Box<dyn Prepared> {
+    fn inner(&self, keys: &[u8], _usage: TableReuse) -> Box<dyn Prepared> {
         Box::new(FaultyTable(self.0, self.1, keys.to_vec()))
     }
 }
@@ -128,7 +128,7 @@ impl Prepared for FaultyTable {
         self.2.len() / self.0.key_bytes()
     }
 
-    fn refill(&mut self, keys: &[u8], _usage: Use) {
+    fn refill(&mut self, keys: &[u8], _usage: TableReuse) {
         self.2 = keys.to_vec();
     }
 
@@ -317,7 +317,7 @@ fn finds(test: impl Test + 'static, key: &[u8]) {
     let words: Vec<Vec<u8>> = (0..20).map(|n| painted(key.len(), 100 + n)).collect();
     let list = [words[..10].concat(), key.to_vec(), words[10..].concat()].concat();
     let search = Search::new(Known::Test(Box::new(test)), Kdf::Exact).unwrap();
-    assert_eq!(search.kernel(Use::Once), name);
+    assert_eq!(search.kernel(TableReuse::Once), name);
     let form = Form::Records { len_bytes: key.len() };
     let (hits, tried, _) = found_in_words(&search, &list, form, &[Rule::nothing()], 0..99);
     assert_eq!((numbers(&hits), tried), (vec![10], 21), "{name}");

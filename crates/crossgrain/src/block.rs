@@ -538,3 +538,21 @@ impl From<Error> for io::Error {
         Self::new(kind, error)
     }
 }
+
+/// At most 16 bytes as a little-endian number.
+///
+/// It is read in two overlapping pieces. A copy into a block would be stored in pieces and loaded as a whole,
+/// which defeats store forwarding.
+#[inline(always)]
+pub(crate) fn part_number(bytes: &[u8]) -> u128 {
+    let len_bytes = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        return u128::from(first) | u128::from(last) << (8 * (len_bytes - 8));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u128::from(u64::from(first) | u64::from(last) << (8 * (len_bytes - 4)));
+    }
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::arch::Features;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::cipher::reference;
-use crate::kernel::search::{Known, Use};
+use crate::kernel::search::{Known, TableReuse};
 use crate::layout::repr::Repr;
 use crate::mode::ccm::reference::ccm;
 use crate::mode::chained::reference::{cbc, cfb, ofb};
@@ -20,7 +20,7 @@ use crate::mode::xts::reference::xts;
 use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
 #[cfg(feature = "own-keys")]
 use crate::mode::{OwnKeys, Record};
-use crate::plan::{Birth, Fused, Job};
+use crate::plan::{Fused, Job, JobSource};
 use crate::run::search;
 use crate::variant::{Action, Policy, Variant, table};
 
@@ -30,20 +30,20 @@ const KNOWN_BITS: u32 = 64;
 
 /// The jobs of a cipher that can use a variant.
 pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
-    let keys = |usage| Birth::Keys { usage, known_bits: KNOWN_BITS };
+    let keys = |usage| JobSource::Keys { usage, known_bits: KNOWN_BITS };
     let kinds = [
-        (Direction::Encrypt, Birth::Bytes),
-        (Direction::Decrypt, Birth::Bytes),
-        (Direction::Encrypt, Birth::Counter),
-        (Direction::Encrypt, keys(Use::Often)),
-        (Direction::Decrypt, keys(Use::Often)),
-        (Direction::Encrypt, keys(Use::Once)),
-        (Direction::Decrypt, keys(Use::Once)),
+        (Direction::Encrypt, JobSource::Bytes),
+        (Direction::Decrypt, JobSource::Bytes),
+        (Direction::Encrypt, JobSource::Counter),
+        (Direction::Encrypt, keys(TableReuse::Often)),
+        (Direction::Decrypt, keys(TableReuse::Often)),
+        (Direction::Encrypt, keys(TableReuse::Once)),
+        (Direction::Decrypt, keys(TableReuse::Once)),
     ];
-    let jobs = kinds.map(|(direction, birth)| Job { cipher, direction, birth });
+    let jobs = kinds.map(|(direction, source)| Job { cipher, direction, source });
     let jobs = jobs.into_iter().chain(Job::of_modes(cipher));
     // Counters can be created in most representations. A forced load therefore means a job on bytes.
-    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || !job.birth.counts();
+    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || !job.source.counts();
     // Other variants run records with their own keys one after another, as they run their other jobs.
     let is_of_mode = matches!(variant.action, Action::Fused(..) | Action::Pass(_));
     let is_new = |job: &Job| is_of_mode || !job.is_of_own_keys();
@@ -72,7 +72,7 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
 /// [`Error::Unavailable`] if these features lack its instructions.
 pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
     for job in jobs(variant, cipher) {
-        if !job_agrees(cipher, job.direction, job.birth, &forced(variant, job.direction, features))? {
+        if !job_agrees(cipher, job.direction, job.source, &forced(variant, job.direction, features))? {
             return Ok(false);
         }
     }
@@ -86,18 +86,18 @@ pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<b
 pub fn job_agrees(
     cipher: Cipher,
     direction: Direction,
-    birth: Birth,
+    source: JobSource,
     options: &Options,
 ) -> Result<bool, Error> {
     let (key, painted) = question(cipher)?;
     let mut got = painted.clone();
-    match birth {
-        Birth::Bytes => Ecb::with_options(&key, direction, options)?.apply(&mut got)?,
-        Birth::Counter => Ctr::with_options(&key, &INITIAL, options)?.apply(&mut got),
-        Birth::Mode(fused) => return mode_agrees(fused, &key, direction, options, painted),
-        Birth::Keys { usage, .. } => return finds(Job { cipher, direction, birth }, usage, options),
+    match source {
+        JobSource::Bytes => Ecb::with_options(&key, direction, options)?.apply(&mut got)?,
+        JobSource::Counter => Ctr::with_options(&key, &INITIAL, options)?.apply(&mut got),
+        JobSource::Mode(fused) => return mode_agrees(fused, &key, direction, options, painted),
+        JobSource::Keys { usage, .. } => return finds(Job { cipher, direction, source }, usage, options),
     }
-    Ok(got == *answer(&key, direction, birth, painted))
+    Ok(got == *answer(&key, direction, source, painted))
 }
 
 /// Whether a mode gives the reference's bytes.
@@ -108,7 +108,7 @@ fn mode_agrees(
     options: &Options,
     plain: Vec<u8>,
 ) -> Result<bool, Error> {
-    let sealed = answer(key, Direction::Encrypt, Birth::Mode(fused), plain.clone());
+    let sealed = answer(key, Direction::Encrypt, JobSource::Mode(fused), plain.clone());
     let (mut got, nonce) = (plain.clone(), &INITIAL[..12]);
     let aead: Box<dyn Aead> = match fused {
         Fused::Gcm => Box::new(Gcm::with_options(key, BLOCK_BYTES, options)?),
@@ -161,7 +161,7 @@ fn own_keys_agree(
     let mut got = plain.clone();
     let records = keys.iter().zip(records_of(&mut got)).map(|(key, data)| Record::new(key, INITIAL, data));
     own.ecb(direction, &mut records.collect::<Vec<_>>())?;
-    Ok(got == *answer(&keys[0], direction, Birth::Mode(Fused::OwnKeys), plain))
+    Ok(got == *answer(&keys[0], direction, JobSource::Mode(Fused::OwnKeys), plain))
 }
 
 /// More records than any kernel has lanes.
@@ -237,7 +237,7 @@ pub fn mode_by_reference(
 }
 
 /// Whether a search with these options finds keys in different lanes, with few false hits.
-fn finds(job: Job, usage: Use, options: &Options) -> Result<bool, Error> {
+fn finds(job: Job, usage: TableReuse, options: &Options) -> Result<bool, Error> {
     const KEYS: usize = 600;
     let Job { cipher, direction, .. } = job;
     let (features, plans) = (options.limits()?.features, options.plans_of(job)?);
@@ -285,43 +285,43 @@ fn question(cipher: Cipher) -> Result<(Key, Vec<u8>), Error> {
 }
 
 /// An input and the reference's output for it.
-type Answer = (Cipher, Direction, Birth, Arc<Vec<u8>>);
+type Answer = (Cipher, Direction, JobSource, Arc<Vec<u8>>);
 
 /// The reference's output, computed once, because the reference is slow and the table has hundreds of
 /// variants.
-fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> Arc<Vec<u8>> {
+fn answer(key: &Key, direction: Direction, source: JobSource, mut data: Vec<u8>) -> Arc<Vec<u8>> {
     static KNOWN: Mutex<Vec<Answer>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let question = (key.cipher(), direction, birth);
+    let question = (key.cipher(), direction, source);
     if let Some((.., answer)) = known.iter().find(|(c, d, b, _)| (*c, *d, *b) == question) {
         return Arc::clone(answer);
     }
     let cipher = reference::cipher(key);
-    match birth {
-        Birth::Bytes => ecb(&*cipher, direction, &mut data),
-        Birth::Counter => ctr(&*cipher, INITIAL, &mut data),
-        Birth::Mode(Fused::Gcm) => {
+    match source {
+        JobSource::Bytes => ecb(&*cipher, direction, &mut data),
+        JobSource::Counter => ctr(&*cipher, INITIAL, &mut data),
+        JobSource::Mode(Fused::Gcm) => {
             let tag = gcm(&*cipher, direction, &INITIAL[..12], &[], &mut data);
             data.extend_from_slice(&tag);
         }
-        Birth::Mode(Fused::Ocb) => {
+        JobSource::Mode(Fused::Ocb) => {
             let tag = ocb(&*cipher, direction, BLOCK_BYTES, &INITIAL[..12], &[], &mut data);
             data.extend_from_slice(&tag);
         }
-        Birth::Mode(Fused::Chains) => {
+        JobSource::Mode(Fused::Chains) => {
             data.chunks_mut(CHAIN_BYTES).for_each(|chain| cbc(&*cipher, direction, INITIAL, chain));
         }
         #[cfg(feature = "own-keys")]
-        Birth::Mode(Fused::OwnKeys) => {
+        JobSource::Mode(Fused::OwnKeys) => {
             let keys = keys_of_records(key.cipher()).unwrap_or_default();
             for (key, record) in keys.iter().zip(records_of(&mut data)) {
                 ecb(&*reference::cipher(key), direction, record);
             }
         }
         // A search changes no data.
-        Birth::Keys { .. } => {}
+        JobSource::Keys { .. } => {}
     }
     let answer = Arc::new(data);
-    known.push((key.cipher(), direction, birth, Arc::clone(&answer)));
+    known.push((key.cipher(), direction, source, Arc::clone(&answer)));
     answer
 }

@@ -10,7 +10,7 @@ use std::ops::Deref;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::arch::{Buffers, ones_then_zeros};
-use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Error, Key, part_number};
 
 impl<'a> Buffers<'a> {
     /// Two buffers of the same length.
@@ -140,16 +140,10 @@ impl Tag {
     #[inline(never)]
     fn of_part(tag: &[u8]) -> Result<Self, Error> {
         let len_bytes = tag.len();
-        if let (Some(first), Some(last), ..=BLOCK_BYTES) = (tag.first_chunk(), tag.last_chunk(), len_bytes) {
-            // Two overlapping halves are loaded and combined in registers. Copying single bytes would defeat
-            // store forwarding: the later load of the whole block would wait until all earlier work is done.
-            let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-            let last = u128::from(last) << 64 >> (8 * (BLOCK_BYTES - len_bytes));
-            return Ok(Self { bytes: (u128::from(first) | last).to_le_bytes(), len_bytes });
+        if len_bytes > BLOCK_BYTES {
+            return Err(Error::TagBytes { len_bytes });
         }
-        let mut bytes = [0; BLOCK_BYTES];
-        bytes.get_mut(..len_bytes).ok_or(Error::TagBytes { len_bytes })?.copy_from_slice(tag);
-        Ok(Self { bytes, len_bytes })
+        Ok(Self { bytes: part_number(tag).to_le_bytes(), len_bytes })
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use common::{CAPS, capped, counted, expected, forced_jobs, key, other, painted, run, run_buffers};
 use crossgrain::internal::cipher::Entry;
-use crossgrain::plan::{Birth, Job};
+use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Buffers, Cipher, Direction, Key};
 
 /// Counters whose low 8, 32, 64 and 128 bits wrap within a few hundred blocks.
@@ -29,7 +29,7 @@ impl References {
     /// Calls with the same length must pass the same data.
     fn of(&mut self, job: Job, key: &Key, first: u128, data: &[u8]) -> &[u8] {
         let known = self.0.entry((job, first, data.len()));
-        known.or_insert_with(|| expected(key, job.direction, job.birth, first, data))
+        known.or_insert_with(|| expected(key, job.direction, job.source, first, data))
     }
 }
 
@@ -54,18 +54,18 @@ fn every_variant_agrees_with_the_reference_at_every_length() {
         let bundle = variant.repr.bundle_blocks().unwrap_or(32);
         let key = key(job.cipher, 1);
         let longest = painted(16 * (3 * bundle + 256), 2);
-        for first in if job.birth == Birth::Counter { &COUNTERS[..] } else { &COUNTERS[..1] } {
+        for first in if job.source == JobSource::Counter { &COUNTERS[..] } else { &COUNTERS[..1] } {
             let want = references.of(job, &key, *first, &longest);
             for blocks in lengths(bundle) {
                 let mut data = longest[..16 * blocks].to_vec();
-                run(&key, job.direction, job.birth, *first, &options, &mut data);
+                run(&key, job.direction, job.source, *first, &options, &mut data);
                 assert!(data == want[..16 * blocks], "{} {job:?} {blocks} from {first:x}", variant.name);
                 compared += 1;
             }
-            let within_blocks = if job.birth == Birth::Counter { &PARTIAL_BYTES[..] } else { &[] };
+            let within_blocks = if job.source == JobSource::Counter { &PARTIAL_BYTES[..] } else { &[] };
             for &bytes in within_blocks {
                 let mut data = longest[..bytes].to_vec();
-                run(&key, job.direction, job.birth, *first, &options, &mut data);
+                run(&key, job.direction, job.source, *first, &options, &mut data);
                 assert!(data == want[..bytes], "{} {job:?} {bytes} bytes from {first:x}", variant.name);
                 compared += 1;
             }
@@ -82,15 +82,15 @@ fn long_streams_agree_wherever_they_begin() {
     let mut others = HashMap::new();
     for (variant, job, options) in forced_jobs()
         .into_iter()
-        .filter(|(_, job, _)| job.birth == Birth::Counter && job.cipher == Cipher::Aes128)
+        .filter(|(_, job, _)| job.source == JobSource::Counter && job.cipher == Cipher::Aes128)
     {
         let key = key(job.cipher, 8);
         for first in [0, 77, (1 << 40) - 256 * 50 - 13] {
             let mut got = data.clone();
-            run(&key, job.direction, job.birth, first, &options, &mut got);
+            run(&key, job.direction, job.source, first, &options, &mut got);
             let want = others.entry((job, first)).or_insert_with(|| {
                 let mut want = data.clone();
-                other(&key, job.direction, job.birth, first, &mut want);
+                other(&key, job.direction, job.source, first, &mut want);
                 want
             });
             assert!(got == *want, "{} from {first:x}", variant.name);
@@ -120,7 +120,7 @@ fn every_variant_works_at_every_alignment_apart_and_between_guards() {
                 let (start, end) = (16 + gap, 16 + gap + len);
                 let buffers = Buffers::apart(&input[offset..], &mut output[start..end]).unwrap();
                 let buffers = if goes_past_caches { buffers.past_caches() } else { buffers };
-                run_buffers(&key, job.direction, job.birth, 9, &options, buffers);
+                run_buffers(&key, job.direction, job.source, 9, &options, buffers);
                 assert!(output[start..end] == *want, "{} at offset {offset}, {gap}", variant.name);
                 let guards = output[..start].iter().chain(&output[end..]);
                 assert!(guards.clone().all(|&byte| byte == 0xa5), "{} wrote outside", variant.name);
@@ -137,21 +137,21 @@ fn free_choice_agrees_under_every_cap_and_thread_count() {
     let data = painted(3 * 512 * 1024 + 16, 6);
     for cipher in Cipher::ALL {
         let key = key(cipher, 5);
-        for (direction, birth) in [
-            (Direction::Encrypt, Birth::Bytes),
-            (Direction::Decrypt, Birth::Bytes),
-            (Direction::Encrypt, Birth::Counter),
+        for (direction, source) in [
+            (Direction::Encrypt, JobSource::Bytes),
+            (Direction::Decrypt, JobSource::Bytes),
+            (Direction::Encrypt, JobSource::Counter),
         ] {
             let mut want = data.clone();
-            other(&key, direction, birth, first, &mut want);
+            other(&key, direction, source, first, &mut want);
             // Work is split over threads in the same way for all ciphers, and the portable variants of
             // described ciphers are slow.
             let threads = if Entry::of(cipher.family()).by_hand { &[1, 2, 0][..] } else { &[2] };
             for (cap, &threads) in CAPS.into_iter().flat_map(|cap| threads.iter().map(move |one| (cap, one)))
             {
                 let mut got = data.clone();
-                run(&key, direction, birth, first, &capped(cap, threads), &mut got);
-                assert!(got == want, "{cap} {threads} {cipher} {direction:?} {birth:?}");
+                run(&key, direction, source, first, &capped(cap, threads), &mut got);
+                assert!(got == want, "{cap} {threads} {cipher} {direction:?} {source:?}");
             }
         }
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 use common::{forced_jobs, hex, other_blocks, painted, run};
 use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::reference;
-use crossgrain::plan::Birth;
+use crossgrain::plan::JobSource;
 use crossgrain::{Block, Cipher, Direction, Key};
 
 /// A published answer.
@@ -79,11 +79,11 @@ fn every_variant_gives_the_published_answers() {
                 Direction::Encrypt => (plain, crypt),
                 Direction::Decrypt => (crypt, plain),
             };
-            let mut data = match job.birth {
-                Birth::Bytes => *from,
+            let mut data = match job.source {
+                JobSource::Bytes => *from,
                 _ => [0; 16],
             };
-            run(key, job.direction, job.birth, u128::from_be_bytes(*from), &options, &mut data);
+            run(key, job.direction, job.source, u128::from_be_bytes(*from), &options, &mut data);
             assert_eq!(data, *to, "{} {job}", variant.name);
             count += 1;
         }

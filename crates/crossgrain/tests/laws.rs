@@ -20,7 +20,7 @@ use crossgrain::internal::kernel::{Count, Keys};
 use crossgrain::internal::layout::repr::{Repr, lane, shifted};
 use crossgrain::internal::mode::ctr::counter::{ByteOrder, Counter};
 use crossgrain::internal::variant::{Action, Variant, table};
-use crossgrain::plan::Birth;
+use crossgrain::plan::JobSource;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Features};
 use proptest::prelude::any;
 use proptest::proptest;
@@ -452,7 +452,7 @@ fn encrypted_counters_are_born_as_encrypted_counters_laid_out() {
             let source = bind(Features::of_cpu(), &Keys::of(&key, Features::of_cpu())).unwrap();
             check_run(variant, &*source, &firsts, |first| {
                 let mut blocks = counted(first, blocks);
-                other(&key, Direction::Encrypt, Birth::Bytes, 0, &mut blocks);
+                other(&key, Direction::Encrypt, JobSource::Bytes, 0, &mut blocks);
                 blocks
             });
         }
@@ -510,7 +510,7 @@ fn asking_ahead_touches_nothing() {
     let (input, mut output) = (vec![1; Buffers::LONG_BYTES], vec![2; Buffers::LONG_BYTES]);
     let mut buffers = Buffers::apart(&input, &mut output).unwrap();
     for at in [0, Buffers::LONG_BYTES - 64, Buffers::LONG_BYTES, 1 << 40] {
-        buffers.expect(at, 64);
+        buffers.prefetch(at, 64);
     }
     assert!(output.iter().all(|&byte| byte == 2));
 }

@@ -18,13 +18,19 @@ use std::path::{Path, PathBuf};
 type Layer = (&'static [&'static str], &'static [&'static str]);
 
 /// The parts of modes that kernels use: the sources that they compute with, and the messages that they take.
-const FACES: [&str; 7] = [
+const FACES: [&str; 13] = [
+    "mode::ccm::serial",
     "mode::chained::chain",
+    "mode::cmac::serial",
     "mode::ctr::counter",
+    "mode::eax::serial",
     "mode::gcm::ghash",
     "mode::gcm::kernel",
+    "mode::gcm_siv::kernel",
     "mode::ocb::kernel",
     "mode::ocb::mask",
+    "mode::ocb::serial",
+    "mode::siv::serial",
     "mode::xts::tweak",
 ];
 
@@ -48,12 +54,18 @@ const LAYERS: [Layer; 26] = [
     (
         &[
             "kernel",
+            "mode::ccm::serial",
             "mode::chained::chain",
+            "mode::cmac::serial",
             "mode::ctr::counter",
+            "mode::eax::serial",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
+            "mode::ocb::serial",
+            "mode::siv::serial",
             "mode::xts::tweak",
         ],
         &["block", "arch", "message", "cipher", "layout"],
@@ -74,6 +86,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "mode::xts::tweak",
@@ -132,6 +145,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "variant",
@@ -150,6 +164,7 @@ const LAYERS: [Layer; 26] = [
             "mode::chained::chain",
             "mode::ctr::counter",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::xts::tweak",
             "variant",
@@ -176,6 +191,7 @@ const LAYERS: [Layer; 26] = [
             "mode::ctr::counter::Counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
+            "mode::gcm_siv::kernel",
             "mode::ocb::kernel",
             "mode::ocb::mask",
             "mode::xts::tweak",

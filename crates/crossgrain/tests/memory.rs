@@ -29,7 +29,7 @@ use crossgrain::internal::variant::table;
 use crossgrain::mode::{
     Aead, Cmac, Initial, Lengths, Mode, Options, OwnKeys, Record, Start, Unauthenticated,
 };
-use crossgrain::plan::{Birth, Fused};
+use crossgrain::plan::{Fused, JobSource};
 use crossgrain::stream::Stream;
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
@@ -133,17 +133,17 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
         table().iter().filter_map(here).flat_map(|variant| {
             let of = |cipher| check::jobs(variant, cipher).into_iter().map(move |job| (cipher, job));
             let jobs = [Cipher::Aes128, Cipher::Serpent256].into_iter().flat_map(of);
-            let jobs = jobs.filter(|(_, job)| !job.birth.is_search());
+            let jobs = jobs.filter(|(_, job)| !job.source.is_search());
             jobs.map(|(cipher, job)| {
-                let mode = match job.birth {
-                    Birth::Counter => Mode::Ctr,
-                    Birth::Mode(Fused::Gcm) => Mode::Gcm,
-                    Birth::Mode(Fused::Ocb) => Mode::Ocb,
-                    Birth::Mode(Fused::Chains) => Mode::Cbc,
-                    Birth::Mode(Fused::OwnKeys) => {
+                let mode = match job.source {
+                    JobSource::Counter => Mode::Ctr,
+                    JobSource::Mode(Fused::Gcm) => Mode::Gcm,
+                    JobSource::Mode(Fused::Ocb) => Mode::Ocb,
+                    JobSource::Mode(Fused::Chains) => Mode::Cbc,
+                    JobSource::Mode(Fused::OwnKeys) => {
                         return Case::Form(Work::OwnKeys, cipher, variant.name.clone());
                     }
-                    Birth::Bytes | Birth::Keys { .. } => Mode::Ecb,
+                    JobSource::Bytes | JobSource::Keys { .. } => Mode::Ecb,
                 };
                 Case::Form(Work::Mode(mode, job.direction), cipher, variant.name.clone())
             })

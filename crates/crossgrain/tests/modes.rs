@@ -8,7 +8,7 @@ use common::{CAPS, capped, cases, forced, here, key, other, painted};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::{Cbc, Chain, Ctr, Ecb, Options};
-use crossgrain::plan::Birth;
+use crossgrain::plan::JobSource;
 use crossgrain::{Buffers, Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any};
@@ -40,7 +40,7 @@ fn stream_at(key: &Key, first: u128, position: u128, data: &[u8]) -> Vec<u8> {
     let skipped = (position % 16) as usize;
     let mut padded = vec![0; skipped];
     padded.extend(data);
-    other(key, Direction::Encrypt, Birth::Counter, first.wrapping_add(position / 16), &mut padded);
+    other(key, Direction::Encrypt, JobSource::Counter, first.wrapping_add(position / 16), &mut padded);
     padded.split_off(skipped)
 }
 
@@ -280,7 +280,7 @@ fn ecb_is_the_same_in_place_and_apart_by_any_number_of_threads() {
     with_three_threads(|| {
         for direction in Direction::ALL {
             let mut want = input.clone();
-            other(&key, direction, Birth::Bytes, 0, &mut want);
+            other(&key, direction, JobSource::Bytes, 0, &mut want);
             for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 2, 3].map(|threads| (cap, threads))) {
                 let ecb = Ecb::with_options(&key, direction, &capped(cap, threads)).unwrap();
                 let mut data = input.clone();

@@ -21,7 +21,7 @@ use crossgrain::internal::kernel::{Keys, Part, steps};
 use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, Use};
+use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, Stage, TableReuse};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 /// Runs an expression for every register of this machine, for some of them more than once.
@@ -41,11 +41,12 @@ macro_rules! each_register {
 /// Every job: a cipher, a direction and a source.
 fn all_jobs() -> Vec<Job> {
     use Direction::{Decrypt, Encrypt};
-    let mut kinds = vec![(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)];
-    for (usage, known_bits) in Use::ALL.into_iter().flat_map(|usage| [(usage, 32), (usage, 128)]) {
-        kinds.extend([Encrypt, Decrypt].map(|direction| (direction, Birth::Keys { usage, known_bits })));
+    let mut kinds =
+        vec![(Encrypt, JobSource::Bytes), (Decrypt, JobSource::Bytes), (Encrypt, JobSource::Counter)];
+    for (usage, known_bits) in TableReuse::ALL.into_iter().flat_map(|usage| [(usage, 32), (usage, 128)]) {
+        kinds.extend([Encrypt, Decrypt].map(|direction| (direction, JobSource::Keys { usage, known_bits })));
     }
-    let of = |&(direction, birth): &_| move |cipher| Job { cipher, direction, birth };
+    let of = |&(direction, source): &_| move |cipher| Job { cipher, direction, source };
     let on_blocks = kinds.iter().flat_map(|kind| Cipher::ALL.map(of(kind)));
     on_blocks.chain(Cipher::ALL.into_iter().flat_map(Job::of_modes)).collect()
 }
@@ -117,7 +118,7 @@ fn names_say_what_the_record_says() {
             Action::Frame(fused) => (Some(stem) == fused.frame(), 3),
             Action::Pass(fused) => (stem == fused.pass(), 3),
             Action::Search(direction, usage, _) => {
-                let list = if usage == Use::Once { "-list" } else { "" };
+                let list = if usage == TableReuse::Once { "-list" } else { "" };
                 (stem.ends_with(&format!("-search{list}{}", back(direction))), 3)
             }
             Action::SearchStep(step, direction, _) => {
@@ -226,12 +227,12 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
 fn check_plan(plan: &Plan, job: Job) {
     let every_step = steps(job.cipher, job.direction);
     let (mut shape, mut taken) = (None, Vec::new());
-    let stages = match (job.birth, &plan.stages[..]) {
-        (Birth::Mode(fused), [one]) => {
+    let stages = match (job.source, &plan.stages[..]) {
+        (JobSource::Mode(fused), [one]) => {
             let fits = matches!(one.variant.action, Action::Fused(own, way, _) if own == fused && way == job.direction);
             return assert!(fits, "{job:?}: {plan}");
         }
-        (Birth::Mode(fused), [stages @ .., pass]) => {
+        (JobSource::Mode(fused), [stages @ .., pass]) => {
             assert!(matches!(pass.variant.action, Action::Pass(own) if own == fused), "{job:?}: {plan}");
             match stages {
                 [frame, stages @ ..] if fused.frame().is_some() => {
@@ -250,21 +251,21 @@ fn check_plan(plan: &Plan, job: Job) {
         let repr = variant.repr;
         match variant.action {
             Action::Whole(direction, _) => {
-                assert!(!job.birth.counts() && direction == job.direction, "{job:?}: {plan}");
+                assert!(!job.source.counts() && direction == job.direction, "{job:?}: {plan}");
                 return assert_eq!(stages.len(), 1);
             }
             Action::WholeCounter(_) => {
-                assert!(job.birth.counts(), "{plan}");
+                assert!(job.source.counts(), "{plan}");
                 return assert_eq!(stages.len(), 1);
             }
             Action::Fused(..) | Action::Frame(_) | Action::Pass(_) => panic!("{plan}"),
             Action::Search(..) | Action::SearchStep(..) => return check_search(plan, job),
             Action::Load(_) if shape.is_none() => {
-                assert!(!job.birth.counts(), "{plan}");
+                assert!(!job.source.counts(), "{plan}");
                 shape = Some(repr);
             }
             Action::Count(_) | Action::CountEncrypted(_) => {
-                assert!(job.birth.counts() && shape.is_none(), "{job:?}: {plan}");
+                assert!(job.source.counts() && shape.is_none(), "{job:?}: {plan}");
                 if matches!(variant.action, Action::CountEncrypted(_)) {
                     taken.extend(&every_step);
                 }
@@ -298,7 +299,7 @@ fn check_plan(plan: &Plan, job: Job) {
 /// The same for a search: a kernel for its table reuse and direction, or all steps in order and in one
 /// direction.
 fn check_search(plan: &Plan, job: Job) {
-    let Birth::Keys { usage, known_bits } = job.birth else { panic!("{job:?}: {plan}") };
+    let JobSource::Keys { usage, known_bits } = job.source else { panic!("{job:?}: {plan}") };
     let (mut directions, mut taken) = (Vec::new(), Vec::new());
     for Stage { variant, .. } in &plan.stages {
         assert_eq!(variant.family, Some(job.cipher.family()), "{plan}");
@@ -361,10 +362,10 @@ fn forced_variants_are_used_or_refused() {
     let features = Features::of_cpu();
     // Only the search that admits the most variants. Every pair of names is tried, and further searches would
     // add nothing.
-    let widest = Birth::Keys { usage: Use::Often, known_bits: 128 };
+    let widest = JobSource::Keys { usage: TableReuse::Often, known_bits: 128 };
     let tried = |job: &Job| {
         job.cipher == Cipher::Aes128
-            && (!job.birth.is_search() || job.birth == widest && job.direction == Direction::Encrypt)
+            && (!job.source.is_search() || job.source == widest && job.direction == Direction::Encrypt)
     };
     for job in all_jobs().into_iter().filter(tried) {
         let (takes, others): (Vec<_>, Vec<_>) = table().iter().partition(|variant| job.takes(variant));

@@ -9,7 +9,7 @@ use common::{ALL_CAP, CAP_WITHOUT_AES, capped, expected, key, painted, run};
 use crossgrain::internal::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
-use crossgrain::plan::{Birth, Costs};
+use crossgrain::plan::{Costs, JobSource};
 use crossgrain::{Cipher, Direction};
 
 /// Costs from a seed. Most edges are expensive and single steps are cheap, so that paths change
@@ -41,15 +41,15 @@ fn every_random_path_gives_the_reference_s_bytes() {
             let options = Options { policy: Policy::Any, costs, ..capped(cap, 1) };
             let cipher = Cipher::ALL[seed as usize % Cipher::ALL.len()];
             let key = key(cipher, seed);
-            for (direction, birth) in [
-                (Direction::Encrypt, Birth::Bytes),
-                (Direction::Decrypt, Birth::Bytes),
-                (Direction::Encrypt, Birth::Counter),
+            for (direction, source) in [
+                (Direction::Encrypt, JobSource::Bytes),
+                (Direction::Decrypt, JobSource::Bytes),
+                (Direction::Encrypt, JobSource::Counter),
             ] {
                 let mut got = data.clone();
-                run(&key, direction, birth, 250, &options, &mut got);
-                let want = expected(&key, direction, birth, 250, &data);
-                assert!(got == want, "seed {seed}, {cap}, {cipher}, {direction:?}, {birth:?}");
+                run(&key, direction, source, 250, &options, &mut got);
+                let want = expected(&key, direction, source, 250, &data);
+                assert!(got == want, "seed {seed}, {cap}, {cipher}, {direction:?}, {source:?}");
             }
             let plan = Ctr::with_options(&key, &[0; 16], &options).unwrap().plans()[0].clone();
             let mut shapes: Vec<_> = plan.stages.iter().map(|stage| stage.variant.repr.to_string()).collect();

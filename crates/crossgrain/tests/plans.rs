@@ -13,10 +13,10 @@ use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
-use crossgrain::plan::{Birth, Costs, Job, Known, Limits, Plan, Plans, choose};
+use crossgrain::plan::{Costs, Job, JobSource, Known, Limits, Plan, Plans, choose};
 use crossgrain::{Cipher, Direction, Error, Features};
 
-const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Counter };
+const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, source: JobSource::Counter };
 
 fn limits(cap: &str) -> Limits {
     let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
@@ -37,17 +37,19 @@ fn said(plans: &Plans) -> Vec<(String, Vec<usize>, Cost)> {
 fn plans_are_read_as_they_were_written_and_do_their_job() {
     use Direction::{Decrypt, Encrypt};
     let data = painted(16 * 700, 3);
-    for (direction, birth) in [(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)] {
+    for (direction, source) in
+        [(Encrypt, JobSource::Bytes), (Decrypt, JobSource::Bytes), (Encrypt, JobSource::Counter)]
+    {
         for (cipher, cap) in
             Cipher::ALL.into_iter().zip(["portable", CAP_WITHOUT_AES, ALL_CAP].into_iter().cycle())
         {
-            let plans = estimated(Job { cipher, direction, birth }, cap);
+            let plans = estimated(Job { cipher, direction, source }, cap);
             let read: Plans = plans.to_json().parse().unwrap();
             assert_eq!((read.job(), said(&read)), (plans.job(), said(&plans)));
             let options = Options { plans: vec![Arc::new(read)], ..capped(cap, 1) };
             let (key, mut got) = (key(cipher, 5), data.clone());
-            run(&key, direction, birth, 250, &options, &mut got);
-            assert!(got == expected(&key, direction, birth, 250, &data), "{cipher} {direction:?} {cap}");
+            run(&key, direction, source, 250, &options, &mut got);
+            assert!(got == expected(&key, direction, source, 250, &data), "{cipher} {direction:?} {cap}");
         }
     }
 }
@@ -129,7 +131,7 @@ fn a_plan_beyond_the_limits_is_refused() {
         let options = Options { plans: vec![Arc::new(plans)], ..options };
         Ctr::with_options(&key, &[0; 16], &options).unwrap_err()
     };
-    let ecb = Job { birth: Birth::Bytes, ..CTR };
+    let ecb = Job { source: JobSource::Bytes, ..CTR };
     let other = refusal(estimated(ecb, "portable"), capped(ALL_CAP, 1));
     assert!(matches!(&other, Error::UnfitPlan(why) if why.contains("from bytes")), "{other}");
     let wide = Job { cipher: Cipher::Aes256, ..CTR };
@@ -242,8 +244,8 @@ fn every_effort_gives_plans_that_do_the_job() {
         let plans = tune::plans(CTR, &limits, effort, 0, &clock_ns).unwrap();
         let options = Options { plans: vec![Arc::new(plans)], ..capped(CAP_WITHOUT_AES, 1) };
         let (key, mut got) = (key(CTR.cipher, 4), data.clone());
-        run(&key, CTR.direction, CTR.birth, 7, &options, &mut got);
-        assert!(got == expected(&key, CTR.direction, CTR.birth, 7, &data), "{effort}");
+        run(&key, CTR.direction, CTR.source, 7, &options, &mut got);
+        assert!(got == expected(&key, CTR.direction, CTR.source, 7, &data), "{effort}");
     }
     assert_eq!("hard".parse::<Effort>(), Err(Error::UnknownEffort("hard".to_owned())));
     assert_eq!("none".parse::<Policy>(), Err(Error::UnknownPolicy("none".to_owned())));

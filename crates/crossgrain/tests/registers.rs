@@ -125,6 +125,7 @@ fn lanes_in_memory<W: ByteLanes>(isa: W::Isa) {
         let part = with_zeros(&data[..len_bytes]);
         let word = loaded::<W>(isa, &data);
         assert_eq!(stored(W::load_part(isa, &data[..len_bytes])), part);
+        assert_eq!(stored(W::load_part_just_stored(isa, &data[..len_bytes])), part);
         assert_eq!(stored(word.first_bytes(len_bytes)), part);
         let mut room = vec![0xee; W::BYTES + 1];
         word.store_part(&mut room[..len_bytes]);
@@ -268,7 +269,7 @@ fn blocks_in_lanes<W: AesLanes>(isa: W::Isa) {
     let (x, y) = (loaded::<W>(isa, &a), loaded::<W>(isa, &b));
     assert_eq!(stored(x.preceded_by(y)), [&b[W::BYTES - 16..], &a[..W::BYTES - 16]].concat());
     assert_eq!(stored(x.lowest_in_all()), a[..16].repeat(W::BLOCKS));
-    assert_eq!(stored(x.settled()), a);
+    assert_eq!(stored(x.pinned()), a);
     if W::BLOCKS > 1 {
         let both = [&a[..], &b].concat();
         let of =

@@ -414,8 +414,8 @@ fn any_form_of_the_cipher_gives_the_same() {
         for (number, variant) in table().iter().filter_map(here).enumerate() {
             // A job of the mode that can use the variant.
             let fitting = |cipher| {
-                let births: Vec<_> = mode.jobs(cipher, Encrypt).into_iter().map(|job| job.birth).collect();
-                check::jobs(variant, cipher).into_iter().find(|job| births.contains(&job.birth))
+                let births: Vec<_> = mode.jobs(cipher, Encrypt).into_iter().map(|job| job.source).collect();
+                check::jobs(variant, cipher).into_iter().find(|job| births.contains(&job.source))
             };
             let fit: Vec<_> = expected.iter().filter(|expected| fitting(expected.cipher).is_some()).collect();
             let Some(expected) = fit.get(number % fit.len().max(1)) else { continue };

@@ -11,7 +11,7 @@ use crossgrain::internal::block::Block;
 use crossgrain::internal::kernel::search::{Known, SearchPart};
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::internal::{check, reference, run};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Use, choose};
+use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 const INPUT: Block = *b"sixteen bytes in";
@@ -55,8 +55,8 @@ fn plan_with(variant: &Variant, job: Job) -> Plan {
     choose(job, &limits(Features::of_cpu(), &[&variant.name]), &Costs::default()).unwrap().swap_remove(0)
 }
 
-fn usage(job: Job) -> Use {
-    let Birth::Keys { usage, .. } = job.birth else { panic!("{job}") };
+fn usage(job: Job) -> TableReuse {
+    let JobSource::Keys { usage, .. } = job.source else { panic!("{job}") };
     usage
 }
 
@@ -162,7 +162,7 @@ fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         table.search(&outer, &mut scratch, &mut found);
         assert_eq!((table.keys(), &found), (0, &vec![]), "{}", variant.name);
-        for usage in Use::ALL {
+        for usage in TableReuse::ALL {
             found.clear();
             table.refill(&inner, usage);
             table.search(&outer, &mut scratch, &mut found);
@@ -173,10 +173,12 @@ fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
 
 /// Jobs of search: every cipher, direction and table reuse, with a block known in full or in part.
 fn jobs() -> impl Iterator<Item = Job> {
-    let births = Use::ALL.map(|usage| [32, 128].map(|known_bits| Birth::Keys { usage, known_bits })).concat();
+    let births = TableReuse::ALL
+        .map(|usage| [32, 128].map(|known_bits| JobSource::Keys { usage, known_bits }))
+        .concat();
     let of = move |cipher| {
         let births = births.clone().into_iter();
-        births.flat_map(move |birth| DIRECTIONS.map(|direction| Job { cipher, direction, birth }))
+        births.flat_map(move |source| DIRECTIONS.map(|direction| Job { cipher, direction, source }))
     };
     Cipher::ALL.into_iter().flat_map(of)
 }
@@ -195,7 +197,7 @@ fn every_job_has_a_plan_under_every_cap_that_finds_the_key_and_no_other() {
         assert!(plan.cost.per_byte_ns > 0.0, "{cap}, {job}: {plan}");
         let (outer, inner) = tables(job.cipher, [3, 9], 100);
         let mut known = known(job.cipher, job.direction, &planted(job.cipher, &outer, &inner, 71));
-        if job.birth == (Birth::Keys { usage: usage(job), known_bits: 32 }) {
+        if job.source == (JobSource::Keys { usage: usage(job), known_bits: 32 }) {
             known.mask[4..].fill(0);
             known.output[4..].fill(0);
         }
@@ -227,8 +229,8 @@ fn the_cheapest_kernel_is_chosen() {
 /// Costs decide which of two ways computes the rounds.
 #[test]
 fn a_composition_follows_its_costs() {
-    let birth = Birth::Keys { usage: Use::Often, known_bits: 128 };
-    let job = Job { cipher: Cipher::Sm4, direction: Direction::Encrypt, birth };
+    let source = JobSource::Keys { usage: TableReuse::Often, known_bits: 128 };
+    let job = Job { cipher: Cipher::Sm4, direction: Direction::Encrypt, source };
     let limits = limits(Features::NONE, &[]);
     for (dear, rounds) in
         [("-table", "sm4-rounds/bitsliced64/portable"), ("bitsliced", "sm4-rounds/blocks/portable-table")]
@@ -252,8 +254,8 @@ fn a_composition_follows_its_costs() {
 #[test]
 fn a_block_known_in_full_is_searched_from_the_cheaper_end() {
     for (known_bits, name) in [(128, "aes-search-back/"), (127, "aes-search/")] {
-        let birth = Birth::Keys { usage: Use::Often, known_bits };
-        let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth };
+        let source = JobSource::Keys { usage: TableReuse::Often, known_bits };
+        let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, source };
         let cost = |variant: &Variant| {
             let cost = if variant.name.contains("-back") { 1.0 } else { 2.0 };
             (variant.name.clone(), crossgrain::plan::compose::Cost::per_byte(cost))
@@ -286,7 +288,7 @@ fn what_is_named_must_fit_the_job() {
             }
         }
     }
-    let data = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Bytes };
+    let data = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, source: JobSource::Bytes };
     for name in ["aes-search/bitsliced64/portable", "sm4-schedule/blocks/portable"] {
         let refused = choose(data, &limits(Features::of_cpu(), &[name]), &Costs::default()).unwrap_err();
         assert!(refused.to_string().contains("has no place in this job"), "{refused}");
@@ -295,8 +297,8 @@ fn what_is_named_must_fit_the_job() {
 
 #[test]
 fn a_forced_step_leaves_the_rest_to_others() {
-    let birth = Birth::Keys { usage: Use::Once, known_bits: 64 };
-    let job = Job { cipher: Cipher::Sm4, direction: Direction::Decrypt, birth };
+    let source = JobSource::Keys { usage: TableReuse::Once, known_bits: 64 };
+    let job = Job { cipher: Cipher::Sm4, direction: Direction::Decrypt, source };
     let forced = ["sm4-comparison/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
     let plan = choose(job, &limits(Features::NONE, &forced), &Costs::default()).unwrap().swap_remove(0);
     let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
@@ -306,7 +308,7 @@ fn a_forced_step_leaves_the_rest_to_others() {
     assert!(refused.contains("leaks table indices") && refused.lines().count() == 1, "{refused}");
     // Steps of different directions do not make a search.
     let mixed = ["sm4-schedule/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
-    let whole = Job { birth: Birth::Keys { usage: Use::Once, known_bits: 128 }, ..job };
+    let whole = Job { source: JobSource::Keys { usage: TableReuse::Once, known_bits: 128 }, ..job };
     let refused = choose(whole, &limits(Features::NONE, &mixed), &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("has no place in this job"), "{refused}");
 }

@@ -21,7 +21,7 @@ use crossgrain::internal::kernel::{Keys, Part, steps};
 use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{Options, OwnKeys, Record};
-use crossgrain::plan::{Birth, Job};
+use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Key, plaintext, ciphertext, and the ciphertext after 100 encryptions if it is included here.
@@ -103,9 +103,9 @@ fn reference_and_another_implementation_give_the_published_answers() {
         let (key, plain, crypt) = (serpent_key(key), block(plain), block(crypt));
         for (direction, from, to) in [(Direction::Encrypt, plain, crypt), (Direction::Decrypt, crypt, plain)]
         {
-            assert_eq!(expected(&key, direction, Birth::Bytes, 0, &from), to, "reference");
+            assert_eq!(expected(&key, direction, JobSource::Bytes, 0, &from), to, "reference");
             let mut block = from;
-            other(&key, direction, Birth::Bytes, 0, &mut block);
+            other(&key, direction, JobSource::Bytes, 0, &mut block);
             assert_eq!(block, to, "another implementation");
         }
     }
@@ -126,7 +126,7 @@ fn families() -> Vec<(Key, Block, Block)> {
     let answer = |(key, plain): (Vec<u8>, Vec<u8>)| {
         let (key, plain): (_, Block) = (family_key_of(Family::Serpent, &key), plain.try_into().unwrap());
         let mut crypt = plain;
-        other(&key, Direction::Encrypt, Birth::Bytes, 0, &mut crypt);
+        other(&key, Direction::Encrypt, JobSource::Bytes, 0, &mut crypt);
         (key, plain, crypt)
     };
     questions.into_iter().map(answer).collect()
@@ -135,8 +135,8 @@ fn families() -> Vec<(Key, Block, Block)> {
 #[test]
 fn reference_gives_every_answer_of_the_families() {
     for (key, plain, crypt) in families() {
-        assert_eq!(expected(&key, Direction::Encrypt, Birth::Bytes, 0, &plain), crypt);
-        assert_eq!(expected(&key, Direction::Decrypt, Birth::Bytes, 0, &crypt), plain);
+        assert_eq!(expected(&key, Direction::Encrypt, JobSource::Bytes, 0, &plain), crypt);
+        assert_eq!(expected(&key, Direction::Decrypt, JobSource::Bytes, 0, &crypt), plain);
     }
 }
 
@@ -148,12 +148,12 @@ fn every_variant_gives_every_answer() {
     for (variant, job, options) in serpent_jobs() {
         for (key, plain, crypt) in answers.iter().filter(|(key, ..)| key.cipher() == job.cipher) {
             asked += 1;
-            let (mut block, first, want) = match (job.birth, job.direction) {
-                (Birth::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
+            let (mut block, first, want) = match (job.source, job.direction) {
+                (JobSource::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
                 (_, Direction::Encrypt) => (*plain, 0, crypt),
                 (_, Direction::Decrypt) => (*crypt, 0, plain),
             };
-            run(key, job.direction, job.birth, first, &options, &mut block);
+            run(key, job.direction, job.source, first, &options, &mut block);
             assert_eq!(block, *want, "{} {job:?}", variant.name);
         }
     }

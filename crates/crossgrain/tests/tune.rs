@@ -9,7 +9,7 @@ use crossgrain::internal::arch::{CAP_WITHOUT_AES, ESTIMATES};
 use crossgrain::internal::tune::{CANDIDATE_MS, Scope, measure_costs};
 use crossgrain::internal::variant::{Policy, table};
 use crossgrain::plan::Costs;
-use crossgrain::plan::measure::{Care, Subject, measure, measure_beside};
+use crossgrain::plan::measure::{Sampling, Subject, measure, measure_beside};
 use crossgrain::{Cipher, Features};
 
 #[test]
@@ -104,7 +104,7 @@ impl Subject for Fake {
 #[test]
 fn the_median_ignores_disturbed_samples() {
     let (mut fast, mut slow) = (Fake { base: 70, calls: 0 }, Fake { base: 900, calls: 1 });
-    let found = measure(&mut [&mut fast, &mut slow], Care { turns: 9, sample_ns: 10_000 });
+    let found = measure(&mut [&mut fast, &mut slow], Sampling { turns: 9, sample_ns: 10_000 });
     assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
     assert_eq!([found[0].fastest_ns, found[1].fastest_ns], [70.0, 900.0]);
     assert!(found.iter().all(|found| found.spread >= 0.0));
@@ -130,12 +130,12 @@ fn beside_a_witness_the_calm_samples_count() {
     let clock_ns = Cell::new(0);
     let [mut witness, mut clock, mut a, mut b] =
         [10, 5, 70, 900].map(|base| Beside { clock_ns: &clock_ns, base });
-    let care = Care { turns: 9, sample_ns: 20_000 };
+    let care = Sampling { turns: 9, sample_ns: 20_000 };
     let found = measure_beside(&mut witness, &mut clock, 20, &mut [&mut a, &mut b], care);
     assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
     assert_eq!([found[0].clock_ns, found[1].clock_ns], [Some(5.0); 2]);
     assert!(found.iter().all(|found| found.spread < 0.01), "{found:?}");
-    let alone = measure(&mut [&mut a, &mut b], Care { turns: 90, ..care });
+    let alone = measure(&mut [&mut a, &mut b], Sampling { turns: 90, ..care });
     assert_eq!([alone[0].run_ns, alone[1].run_ns], [210.0, 2700.0]);
     assert_eq!(alone[0].clock_ns, None);
 }
@@ -143,7 +143,7 @@ fn beside_a_witness_the_calm_samples_count() {
 #[test]
 fn subjects_take_turns_after_they_are_calibrated() {
     let (mut a, mut b) = (Fake { base: 1, calls: 0 }, Fake { base: 1 << 20, calls: 0 });
-    measure(&mut [&mut a, &mut b], Care { turns: 3, sample_ns: 1000 });
+    measure(&mut [&mut a, &mut b], Sampling { turns: 3, sample_ns: 1000 });
     // One turn more is dropped, and each sample of several runs is warmed up.
     assert_eq!((a.calls, b.calls), (10 + 2 * 4, 1 + 4));
 }

@@ -21,7 +21,7 @@ use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options, OwnKeys, Record};
-use crossgrain::plan::{Birth, Job};
+use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Every variant with every job of AES that it can be forced into.
@@ -72,7 +72,7 @@ fn variable_text_and_key() -> Vec<Answer> {
     };
     let judged = |source: &str, key: Vec<u8>, plain: Vec<u8>| {
         let mut crypt = plain.clone();
-        other(&key_of(&key), Direction::Encrypt, Birth::Bytes, 0, &mut crypt);
+        other(&key_of(&key), Direction::Encrypt, JobSource::Bytes, 0, &mut crypt);
         answer(source, &key, &plain, &crypt)
     };
     let mut answers = Vec::new();
@@ -125,9 +125,9 @@ fn reference_and_another_implementation_give_every_answer() {
     for Answer { source, key, plain, crypt } in answers {
         for (direction, from, to) in [(Direction::Encrypt, plain, crypt), (Direction::Decrypt, crypt, plain)]
         {
-            assert_eq!(expected(&key, direction, Birth::Bytes, 0, &from), to, "reference, {source}");
+            assert_eq!(expected(&key, direction, JobSource::Bytes, 0, &from), to, "reference, {source}");
             let mut block = from;
-            other(&key, direction, Birth::Bytes, 0, &mut block);
+            other(&key, direction, JobSource::Bytes, 0, &mut block);
             assert_eq!(block, to, "another implementation, {source}");
         }
     }
@@ -142,12 +142,12 @@ fn every_variant_gives_every_answer() {
             asked += 1;
             let Answer { source, key, plain, crypt } = answer;
             // Count from the plaintext and encrypt zeros: the keystream is the ciphertext.
-            let (mut block, first, want) = match (job.birth, job.direction) {
-                (Birth::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
+            let (mut block, first, want) = match (job.source, job.direction) {
+                (JobSource::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
                 (_, Direction::Encrypt) => (*plain, 0, crypt),
                 (_, Direction::Decrypt) => (*crypt, 0, plain),
             };
-            run(key, job.direction, job.birth, first, &options, &mut block);
+            run(key, job.direction, job.source, first, &options, &mut block);
             assert_eq!(block, *want, "{} {job:?}, {source}", variant.name);
         }
     }
@@ -210,10 +210,10 @@ fn reference_and_every_variant_give_the_counter_answers_both_ways() {
         );
         let crypt = hex(crypt);
         for (from, to) in [(&plain, &crypt), (&crypt, &plain)] {
-            let reference = expected(&key, Direction::Encrypt, Birth::Counter, CTR_FIRST, from);
+            let reference = expected(&key, Direction::Encrypt, JobSource::Counter, CTR_FIRST, from);
             assert_eq!(&reference, to, "reference, {cipher}");
             let jobs = aes_jobs().filter(|(_, job, _)| job.cipher == cipher);
-            for (variant, _, options) in jobs.filter(|(_, job, _)| job.birth == Birth::Counter) {
+            for (variant, _, options) in jobs.filter(|(_, job, _)| job.source == JobSource::Counter) {
                 let mut data = from.clone();
                 Ctr::with_options(&key, &CTR_FIRST.to_be_bytes(), &options).unwrap().apply(&mut data);
                 assert_eq!(&data, to, "{}, {cipher}", variant.name);
@@ -398,7 +398,7 @@ fn monte_carlo_chains_of_the_reference_begin_as_another_implementation() {
 /// A variant on bundles fills a whole bundle for each block, so it runs a chain of shorter stages.
 #[test]
 fn monte_carlo_chains_of_every_variant_go_as_another_implementation() {
-    for (variant, job, options) in aes_jobs().filter(|(_, job, _)| job.birth == Birth::Bytes) {
+    for (variant, job, options) in aes_jobs().filter(|(_, job, _)| job.source == JobSource::Bytes) {
         let fits =
             |key: &str, direction| direction == job.direction && key_of(&hex(key)).cipher() == job.cipher;
         let (direction, key, input, _) =
@@ -446,9 +446,9 @@ fn holds(path: &Path) -> usize {
             let (plain, crypt) = (field(record, "PLAINTEXT").unwrap(), field(record, "CIPHERTEXT").unwrap());
             for cap in CAPS {
                 let mut data = plain.clone();
-                run(&key, Direction::Encrypt, Birth::Bytes, 0, &capped(cap, 1), &mut data);
+                run(&key, Direction::Encrypt, JobSource::Bytes, 0, &capped(cap, 1), &mut data);
                 assert_eq!(data, crypt, "{} under {cap}", path.display());
-                run(&key, Direction::Decrypt, Birth::Bytes, 0, &capped(cap, 1), &mut data);
+                run(&key, Direction::Decrypt, JobSource::Bytes, 0, &capped(cap, 1), &mut data);
                 assert_eq!(data, plain, "{} under {cap}", path.display());
             }
         })

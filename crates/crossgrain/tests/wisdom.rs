@@ -19,7 +19,7 @@ use crossgrain::internal::variant::{Action, Policy, Variant, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Fused, Known};
-use crossgrain::wisdom::{DeviceCosts, Refused, Signature, Wisdom, forget};
+use crossgrain::wisdom::{DeviceCosts, Fingerprint, Refused, Wisdom, forget};
 
 /// A directory for one test, deleted when the test ends.
 struct Folder(PathBuf);
@@ -67,7 +67,7 @@ fn costs(seed: u64) -> Costs {
 }
 
 fn wisdom(ciphers: &[Cipher]) -> Wisdom {
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     for &cipher in ciphers {
         wisdom.insert(cipher, &costs(cipher.key_bytes() as u64));
     }
@@ -76,7 +76,7 @@ fn wisdom(ciphers: &[Cipher]) -> Wisdom {
 
 /// Wisdom of one variant, so that its text is short.
 fn small() -> Wisdom {
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     let cost = Cost { fixed_ns: 12.5, per_byte_ns: 0.1 + 0.2 };
     wisdom.insert(Cipher::Aes128, &[(table()[0].name.clone(), cost)].into_iter().collect());
     let costs = ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr"].map(|name| (name.to_owned(), cost));
@@ -111,8 +111,8 @@ fn refusal(text: &str) -> Refused {
 }
 
 /// The refusal of complete wisdom with another fingerprint.
-fn refusal_of(change: impl FnOnce(&mut Signature)) -> Refused {
-    let mut signature = Signature::here();
+fn refusal_of(change: impl FnOnce(&mut Fingerprint)) -> Refused {
+    let mut signature = Fingerprint::here();
     change(&mut signature);
     refusal(&Wisdom::new(signature).to_json())
 }
@@ -144,7 +144,7 @@ fn directories_are_made_on_the_way() {
 
 #[test]
 fn costs_that_are_no_costs_are_left_out() {
-    let mut wisdom = Wisdom::new(Signature::here());
+    let mut wisdom = Wisdom::new(Fingerprint::here());
     let bad = [f64::NAN, f64::INFINITY, -1.0];
     let rows = bad.iter().zip(table()).map(|(&ns, variant)| (variant.name.clone(), Cost::fixed(ns)));
     wisdom.insert(Cipher::Aes128, &rows.collect());
@@ -160,7 +160,7 @@ fn wisdom_of_elsewhere_is_refused() {
     assert!(matches!(refusal_of(|s| s.version = "99.0.0".to_owned()), Refused::Version(_)));
     assert!(matches!(refusal_of(|s| s.cpu = "x".repeat(100_000)), Refused::Cpu(_)));
     assert_eq!(refusal_of(|s| s.variants = other()), Refused::Variants);
-    let here = Signature::here();
+    let here = Fingerprint::here();
     assert!(!here.cpu.is_empty() && here.cpu.trim() == here.cpu, "{here:?}");
 }
 
@@ -328,7 +328,7 @@ fn a_plan_goes_by_the_costs_of_wisdom() {
     let planned = |whole_ns: f64, step_ns: f64| {
         let cost = |name: &str| if name.starts_with("aes-") { whole_ns } else { step_ns };
         let rows = table().iter().map(|v| (v.name.clone(), Cost::per_byte(cost(&v.name))));
-        let mut wisdom = Wisdom::new(Signature::here());
+        let mut wisdom = Wisdom::new(Fingerprint::here());
         wisdom.insert(cipher, &rows.collect());
         let wisdom = Wisdom::from_json(&wisdom.to_json()).unwrap();
         let costs = wisdom.costs(cipher).cloned().map(Arc::new);
@@ -363,5 +363,5 @@ fn the_table_s_digest_is_fnv_1a() {
     let always =
         |row: &&Variant| !is_optional(row) && row.family.is_none_or(|family| Entry::of(family).by_hand);
     let names: String = table().iter().filter(always).map(|row| format!("{}\n", row.name)).collect();
-    assert_eq!(Signature::here().variants, digest(&names));
+    assert_eq!(Fingerprint::here().variants, digest(&names));
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crossgrain::internal::check;
 use crossgrain::mode::{Ctr, Options};
-use crossgrain::plan::Birth;
+use crossgrain::plan::JobSource;
 use crossgrain::stream::Stream;
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
@@ -59,7 +59,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
 fn checked(id: &str, cipher: Cipher, features: Features) -> Result<(Key, Options), Error> {
     let key = arbitrary_key(cipher)?;
     let options = measured(cipher, features);
-    if !check::job_agrees(cipher, Direction::Encrypt, Birth::Counter, &options)? {
+    if !check::job_agrees(cipher, Direction::Encrypt, JobSource::Counter, &options)? {
         return Err(wrong(id));
     }
     Ok((key, options))

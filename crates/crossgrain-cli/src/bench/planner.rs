@@ -9,8 +9,8 @@ use crossgrain::Policy;
 use crossgrain::internal::arch::CAPS;
 use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
 use crossgrain::plan::graph::JobFlow;
-use crossgrain::plan::measure::Care;
-use crossgrain::plan::{Birth, Costs, Job, Limits, choose};
+use crossgrain::plan::measure::Sampling;
+use crossgrain::plan::{Costs, Job, JobSource, Limits, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
@@ -72,16 +72,16 @@ pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result
 fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
     let mut cases = Vec::new();
     for (cap, features) in caps(allowed)? {
-        for (mode, direction, birth) in [
-            ("ecb", Direction::Encrypt, Birth::Bytes),
-            ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
-            ("ctr", Direction::Encrypt, Birth::Counter),
+        for (mode, direction, source) in [
+            ("ecb", Direction::Encrypt, JobSource::Bytes),
+            ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
+            ("ctr", Direction::Encrypt, JobSource::Counter),
         ] {
             let limits = Limits::of(features, policy);
             let suffix = suffix(policy);
             cases.push((
                 format!("{CIPHER}-{mode}/{cap}{suffix}"),
-                Job { cipher: CIPHER, direction, birth },
+                Job { cipher: CIPHER, direction, source },
                 limits,
             ));
         }
@@ -130,7 +130,7 @@ fn found(
     let by_estimate_ns = match run_ns(estimated.to_string()) {
         Some(run_ns) => run_ns,
         None => {
-            let care = Care { turns: 15, sample_ns: 1_000_000 };
+            let care = Sampling { turns: 15, sample_ns: 1_000_000 };
             let pair = [best.plan.clone(), estimated];
             let found = end_to_end(job, limits, &pair, EVERY.len_bytes, care, clock_ns)?;
             best_ns * found[1].fastest_ns / found[0].fastest_ns

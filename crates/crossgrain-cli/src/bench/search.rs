@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
 
@@ -28,9 +28,9 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (name, direction, usage) in [
-            ("mask", Direction::Encrypt, Use::Often),
-            ("words", Direction::Encrypt, Use::Once),
-            ("mask-decrypt", Direction::Decrypt, Use::Often),
+            ("mask", Direction::Encrypt, TableReuse::Often),
+            ("words", Direction::Encrypt, TableReuse::Once),
+            ("mask-decrypt", Direction::Decrypt, TableReuse::Often),
         ] {
             let id = format!("search/{cipher}/{name}");
             if id.contains(filter) {
@@ -46,7 +46,7 @@ fn candidate(
     id: String,
     cipher: Cipher,
     direction: Direction,
-    usage: Use,
+    usage: TableReuse,
     features: Features,
 ) -> Result<Candidate, Error> {
     let options = measured(cipher, features);
@@ -67,7 +67,7 @@ fn candidate(
     let (mut table, mut found) = (search.prepare(&inner, usage), Vec::new());
     let start = Instant::now();
     search.search(&vec![0; key_bytes], &table, &mut found);
-    let outer_keys = if usage == Use::Once || start.elapsed() > LONG { 1 } else { OUTER_KEYS };
+    let outer_keys = if usage == TableReuse::Once || start.elapsed() > LONG { 1 } else { OUTER_KEYS };
     let outer: Vec<u8> =
         (0..outer_keys).flat_map(|o| vec![o as u8; key_bytes - 2].into_iter().chain([0, 0])).collect();
 
@@ -82,7 +82,7 @@ fn candidate(
     let bytes = TABLE_KEYS * BLOCK_BYTES * outer_keys;
     let run = move || {
         found.clear();
-        if usage == Use::Once {
+        if usage == TableReuse::Once {
             // A word list gives new keys each time.
             table.refill(&inner);
         }

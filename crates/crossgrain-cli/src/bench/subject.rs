@@ -8,7 +8,7 @@ use crossgrain::internal::check;
 use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
-use crossgrain::plan::{Birth, Job, Plans, Trial, Workspace};
+use crossgrain::plan::{Job, JobSource, Plans, Trial, Workspace};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 use super::{Timed, wrong};
@@ -90,9 +90,9 @@ struct Kind {
 }
 
 /// The best plan, and a few for comparison.
-fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
+fn kinds(features: Features, family: Family, source: JobSource) -> Vec<Kind> {
     match family {
-        Family::Aes => aes_kinds(features, birth),
+        Family::Aes => aes_kinds(features, source),
         _ => [("best", features), ("portable", Features::NONE)]
             .into_iter()
             .chain(benchmarked(features).filter(|(name, _)| !name.contains("-aes")))
@@ -118,9 +118,9 @@ pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
 }
 
 /// Bit slices in the widest registers, with the best transposition for them.
-fn bitsliced(features: Features, birth: Birth) -> Options {
-    let is_it = |name: &str| match birth {
-        Birth::Counter => name.starts_with("aes-ctr-walk/bitsliced"),
+fn bitsliced(features: Features, source: JobSource) -> Options {
+    let is_it = |name: &str| match source {
+        JobSource::Counter => name.starts_with("aes-ctr-walk/bitsliced"),
         _ => name.starts_with("bitsliced") && name.contains("-to-blocks/"),
     };
     let mut found = table().iter().filter(|row| is_it(&row.name) && row.is_available(features));
@@ -129,17 +129,17 @@ fn bitsliced(features: Features, birth: Birth) -> Options {
 }
 
 /// The best plan, the best without AES instructions, and others without further instructions.
-fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
+fn aes_kinds(features: Features, source: JobSource) -> Vec<Kind> {
     let without_aes = features.without(Features::AES);
     let mut kinds = vec![
         Kind { name: "best", options: options(features) },
         Kind { name: "without-aes", options: options(without_aes) },
-        Kind { name: "bitsliced", options: bitsliced(without_aes, birth) },
+        Kind { name: "bitsliced", options: bitsliced(without_aes, source) },
         Kind { name: "u64", options: options(Features::NONE) },
     ];
     let capped = benchmarked(features).filter(|(name, _)| name.contains("-aes"));
     kinds.extend(capped.map(|(name, features)| Kind { name, options: options(features) }));
-    if birth == Birth::Counter
+    if source == JobSource::Counter
         && let Some(plain) = table()
             .iter()
             .rev()
@@ -155,24 +155,25 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
 fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
-        for (mode, direction, birth) in [
-            ("ecb", Direction::Encrypt, Birth::Bytes),
-            ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
-            ("ctr", Direction::Encrypt, Birth::Counter),
+        for (mode, direction, source) in [
+            ("ecb", Direction::Encrypt, JobSource::Bytes),
+            ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
+            ("ctr", Direction::Encrypt, JobSource::Counter),
         ] {
-            let stored = plans.filter(|plans| plans.job() == Job { cipher, direction, birth }).map(|plans| {
-                let plans = vec![Arc::clone(plans)];
-                let options = Options { plans, ..options(features) };
-                Kind { name: "plan", options }
-            });
-            for Kind { name, options } in kinds(features, cipher.family(), birth).into_iter().chain(stored) {
+            let stored =
+                plans.filter(|plans| plans.job() == Job { cipher, direction, source }).map(|plans| {
+                    let plans = vec![Arc::clone(plans)];
+                    let options = Options { plans, ..options(features) };
+                    Kind { name: "plan", options }
+                });
+            for Kind { name, options } in kinds(features, cipher.family(), source).into_iter().chain(stored) {
                 let id = format!("{cipher}-{mode}/{name}");
                 // Each plan is followed by the plan for the policy that allows more leaks.
                 let looser = (options.policy == Policy::ConstantTime && policy == Policy::Any)
                     .then(|| (id.clone() + suffix(policy), Options { policy, ..options.clone() }));
                 for (id, options) in [(id, options)].into_iter().chain(looser) {
                     if id.contains(filter) {
-                        group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);
+                        group.push(candidate(id, cipher, direction, source, options, MODE_BYTES)?);
                     }
                 }
             }
@@ -189,15 +190,15 @@ fn message_lengths() -> impl Iterator<Item = usize> {
 /// Messages of every length, each started anew, to show the effect of batching.
 fn lengths(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
-    let kinds = aes_kinds(features, Birth::Counter);
+    let kinds = aes_kinds(features, JobSource::Counter);
     for Kind { name, options } in
         kinds.iter().filter(|kind| ["best", "without-aes", "u64"].contains(&kind.name))
     {
         for bytes in message_lengths() {
             let id = format!("lengths/aes-128-ctr/{name}/{bytes}");
             if id.contains(filter) {
-                let (direction, birth) = (Direction::Encrypt, Birth::Counter);
-                group.push(candidate(id, Cipher::Aes128, direction, birth, options.clone(), bytes)?);
+                let (direction, source) = (Direction::Encrypt, JobSource::Counter);
+                group.push(candidate(id, Cipher::Aes128, direction, source, options.clone(), bytes)?);
             }
         }
     }
@@ -208,14 +209,14 @@ fn lengths(features: Features, filter: &str) -> Group {
 fn threads(features: Features, filter: &str) -> Group {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
     let mut group = Vec::new();
-    for Kind { name, options } in aes_kinds(features, Birth::Counter).into_iter().take(2) {
+    for Kind { name, options } in aes_kinds(features, JobSource::Counter).into_iter().take(2) {
         for threads in std::iter::successors(Some(1), |threads| Some(threads * 2)).take_while(|&t| t <= most)
         {
             let id = format!("threads/aes-128-ctr/{name}/{threads}");
             if id.contains(filter) {
                 let options = Options { threads, ..options.clone() };
-                let (direction, birth) = (Direction::Encrypt, Birth::Counter);
-                group.push(candidate(id, Cipher::Aes128, direction, birth, options, SHARED_BYTES)?);
+                let (direction, source) = (Direction::Encrypt, JobSource::Counter);
+                group.push(candidate(id, Cipher::Aes128, direction, source, options, SHARED_BYTES)?);
             }
         }
     }
@@ -231,26 +232,26 @@ fn candidate(
     id: String,
     cipher: Cipher,
     direction: Direction,
-    birth: Birth,
+    source: JobSource,
     options: Options,
     bytes: usize,
 ) -> Result<Candidate, Error> {
     const PAGE: usize = 4096;
     let options = Options { costs: wisdom::costs(cipher), ..options };
-    if !check::job_agrees(cipher, direction, birth, &options)? {
+    if !check::job_agrees(cipher, direction, source, &options)? {
         return Err(wrong(&id));
     }
     let key = arbitrary_key(cipher)?;
     let mut memory = vec![1_u8; bytes + PAGE];
     let page = memory.as_ptr().align_offset(PAGE).min(PAGE);
     let threads = options.threads;
-    let work: Box<dyn Subject> = match birth {
-        Birth::Counter => {
+    let work: Box<dyn Subject> = match source {
+        JobSource::Counter => {
             let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
             Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
         }
         // Modes and searches have separate candidates.
-        Birth::Bytes | Birth::Mode(_) | Birth::Keys { .. } => {
+        JobSource::Bytes | JobSource::Mode(_) | JobSource::Keys { .. } => {
             let ecb = Ecb::with_options(&key, direction, &options)?;
             Box::new(Timed(move || {
                 // The length is a multiple of the block, so this cannot fail.

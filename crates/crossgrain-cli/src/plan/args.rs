@@ -11,7 +11,7 @@ use crossgrain::internal::tune::{Effort, Scope, confirm, measure_costs};
 use crossgrain::mode::Mode;
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;
-use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans, Use};
+use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, Plans, TableReuse};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     keys: Keys,
 
     /// For a search: how many bits of the cipher's output block are known
-    #[arg(long, value_name = "N", default_value_t = Birth::WHOLE_BLOCK, value_parser = clap::value_parser!(u32).range(1..=128))]
+    #[arg(long, value_name = "N", default_value_t = JobSource::WHOLE_BLOCK, value_parser = clap::value_parser!(u32).range(1..=128))]
     known_bits: u32,
 
     /// The source of costs: those shipped, those measured now, or runs of the best paths end to end. Unless
@@ -174,11 +174,11 @@ impl Args {
 
     /// The job that the arguments name.
     fn job(&self, cipher: Cipher, name: JobName) -> Result<Job, Error> {
-        let is_default = (self.keys, self.known_bits) == (Keys::Mask, Birth::WHOLE_BLOCK);
+        let is_default = (self.keys, self.known_bits) == (Keys::Mask, JobSource::WHOLE_BLOCK);
         match name {
             JobName::Search(direction) => {
-                let usage = if self.keys == Keys::Mask { Use::Often } else { Use::Once };
-                Ok(Job { cipher, direction, birth: Birth::Keys { usage, known_bits: self.known_bits } })
+                let usage = if self.keys == Keys::Mask { TableReuse::Often } else { TableReuse::Once };
+                Ok(Job { cipher, direction, source: JobSource::Keys { usage, known_bits: self.known_bits } })
             }
             _ if !is_default => Err(Error::usage("--keys and --known-bits are of a search: leave them out")),
             JobName::Chains => Ok(Job::of_chains(cipher)),
@@ -191,9 +191,9 @@ impl Args {
     }
 
     fn planned(&self, job: Job, name: JobName, plans: Option<&Plans>) -> Result<Case, Error> {
-        let usual = if job.birth.is_search() { SEARCH_BYTES } else { BULK_BYTES };
+        let usual = if job.source.is_search() { SEARCH_BYTES } else { BULK_BYTES };
         let len_bytes = self.bytes.unwrap_or(usual);
-        if !job.birth.counts() && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+        if !job.source.counts() && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
             let told =
                 format!("{name} is planned for whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
@@ -285,11 +285,11 @@ impl Args {
 
 /// The task of a device that computes this job. Devices have none for a search, and none for whole modes.
 const fn task(job: Job) -> Option<Task> {
-    match (job.birth, job.direction) {
-        (Birth::Counter, _) => Some(Task::Count),
-        (Birth::Bytes, Direction::Encrypt) => Some(Task::Encrypt),
-        (Birth::Bytes, Direction::Decrypt) => Some(Task::Decrypt),
-        (Birth::Mode(_) | Birth::Keys { .. }, _) => None,
+    match (job.source, job.direction) {
+        (JobSource::Counter, _) => Some(Task::Count),
+        (JobSource::Bytes, Direction::Encrypt) => Some(Task::Encrypt),
+        (JobSource::Bytes, Direction::Decrypt) => Some(Task::Decrypt),
+        (JobSource::Mode(_) | JobSource::Keys { .. }, _) => None,
     }
 }
 
@@ -330,7 +330,7 @@ impl JobName {
             Self::Mode(mode, direction) => mode.job(job.cipher, direction) == job,
             Self::Chains => job == Job::of_chains(job.cipher),
             Self::OwnKeys(direction) => job == Job::of_own_keys(job.cipher, direction),
-            Self::Search(direction) => job.birth.is_search() && direction == job.direction,
+            Self::Search(direction) => job.source.is_search() && direction == job.direction,
         };
         let chains = Some(Self::Chains).filter(is_its);
         chains.or_else(|| Self::all().find(is_its)).unwrap_or(Self::Chains)

@@ -10,8 +10,8 @@ use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, BYTES, JobFlow};
-use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Birth, Costs, Fused, Job, Leaks, Limits, Place, Plans};
+use crossgrain::plan::measure::{Measured, Sampling};
+use crossgrain::plan::{Costs, Fused, Job, JobSource, Leaks, Limits, Place, Plans};
 use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
@@ -89,20 +89,20 @@ impl Basis {
 impl Facts {
     /// The number of keys that a search tries.
     pub(super) const fn keys(&self) -> Option<u64> {
-        if self.job.birth.is_search() { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
+        if self.job.source.is_search() { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
     }
 
     /// The job in words.
     fn title(&self) -> String {
         let Self { job, mode, len_bytes, .. } = self;
-        match (job.birth, self.keys()) {
-            (Birth::Keys { usage, known_bits }, Some(keys)) => {
+        match (job.source, self.keys()) {
+            (JobSource::Keys { usage, known_bits }, Some(keys)) => {
                 let usage = usage.name();
                 let keys = grouped(keys);
                 format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
             }
             // One message is serial, so no plan makes it faster.
-            (Birth::Mode(Fused::Chains), _) => {
+            (JobSource::Mode(Fused::Chains), _) => {
                 format!("{} {mode} of {} in many messages", job.cipher, size(*len_bytes))
             }
             _ => format!("{} {mode} of {}", job.cipher, size(*len_bytes)),
@@ -207,7 +207,7 @@ impl Case {
         let paths = std::iter::once(&self.report.best).chain(&self.report.runners_up);
         let job_flow = self.job_flow()?;
         let plans = paths.map(|path| job_flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
-        let care = Care { turns: 15, sample_ns: 300_000 };
+        let care = Sampling { turns: 15, sample_ns: 300_000 };
         let len_bytes = facts.len_bytes as usize;
         self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
         Ok(())

@@ -1,7 +1,7 @@
 //! A case as one JSON object.
 
 use crossgrain::plan::compose::{Answer, Cost, Node, Path, Step};
-use crossgrain::plan::{Birth, Place};
+use crossgrain::plan::{JobSource, Place};
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Facts, threads};
@@ -47,8 +47,8 @@ fn job(case: &Case, facts: &Facts) -> Value {
 
 /// The size of the job and its speed.
 fn size(facts: &Facts, total_ns: f64) -> Vec<(&'static str, Value)> {
-    match (facts.job.birth, facts.keys()) {
-        (Birth::Keys { usage, known_bits }, Some(keys)) => vec![
+    match (facts.job.source, facts.keys()) {
+        (JobSource::Keys { usage, known_bits }, Some(keys)) => vec![
             ("keys", json!(keys)),
             ("keys_from", json!(usage.name())),
             ("known_bits", json!(known_bits)),

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossgrain::internal::text::grouped;
-use crossgrain::plan::Use;
+use crossgrain::plan::TableReuse;
 use crossgrain_search::{BigUint, Deriving, Hit, Kdf, Known, Refused, Search, Watch, WordSearch};
 use rayon::ThreadPoolBuilder;
 
@@ -135,7 +135,7 @@ impl Work<'_> {
             Self::Space(places, _) => places.current().kernel(),
             Self::Words(_, devices) => {
                 let names = devices.iter().map(|device| device.name().to_owned());
-                names.chain([search.kernel(Use::Once)]).collect::<Vec<_>>().join(" and ")
+                names.chain([search.kernel(TableReuse::Once)]).collect::<Vec<_>>().join(" and ")
             }
         }
     }

@@ -20,7 +20,7 @@ mod word16;
 
 use crossgrain::Features;
 use crossgrain::internal::arch::{Isa, Register, Word128, Word256, Word512};
-use crossgrain::plan::measure::{Care, Subject, measure};
+use crossgrain::plan::measure::{Sampling, Subject, measure};
 
 use lesson::{Form, Lesson};
 use table::Row;
@@ -28,7 +28,7 @@ use trial::Trial;
 use word16::Word16;
 
 /// Many short samples: on a busy machine most of them are still undisturbed.
-const CARE: Care = Care { turns: 41, sample_ns: 400_000 };
+const CARE: Sampling = Sampling { turns: 41, sample_ns: 400_000 };
 
 /// The contestants at one width, in the order of `Form::ALL`.
 struct Contest {

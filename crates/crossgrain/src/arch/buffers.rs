@@ -124,6 +124,24 @@ impl<'a> Buffers<'a> {
         unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
     }
 
+    /// Block `number` of the input.
+    ///
+    /// # Panics
+    /// If there are fewer whole blocks.
+    #[inline(always)]
+    pub(crate) fn input_block(&self, number: usize) -> &[u8; LANE_BYTES] {
+        &self.input().as_chunks().0[number]
+    }
+
+    /// Block `number` of the output.
+    ///
+    /// # Panics
+    /// If there are fewer whole blocks.
+    #[inline(always)]
+    pub(crate) fn output_block(&mut self, number: usize) -> &mut [u8; LANE_BYTES] {
+        &mut self.output_mut().as_chunks_mut().0[number]
+    }
+
     /// The output.
     #[inline(always)]
     pub const fn output_mut(&mut self) -> &mut [u8] {
@@ -227,7 +245,7 @@ impl<'a> Buffers<'a> {
 
     /// Whether an output of `len_bytes` that will not be read soon should be written with streaming stores.
     #[inline]
-    pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
+    pub(crate) fn streaming_stores_pay(len_bytes: usize) -> bool {
         len_bytes >= Self::HUGE_BYTES && stores_best_past_caches()
     }
 
@@ -257,8 +275,8 @@ impl<'a> Buffers<'a> {
     /// Prefetches the lines of `len_bytes` from byte `at` on, which may be beyond the end of this part. It
     /// does nothing for short jobs.
     #[inline(always)]
-    pub fn expect(&mut self, at: usize, len_bytes: usize) {
-        if !self.expects(at, len_bytes) {
+    pub fn prefetch(&mut self, at: usize, len_bytes: usize) {
+        if !self.is_ahead(at, len_bytes) {
             return;
         }
         for at in (at..at + len_bytes).step_by(LINE_BYTES) {
@@ -272,20 +290,20 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// [`Buffers::expect`] for kernels without a tile, which read and write without pauses. In place some CPUs then
-    /// need only the input.
+    /// [`Buffers::prefetch`] for kernels without a tile, which read and write without pauses. In place some
+    /// CPUs then need only the input.
     #[inline(always)]
-    pub fn expect_steadily(&mut self, at: usize, len_bytes: usize) {
+    pub fn prefetch_steadily(&mut self, at: usize, len_bytes: usize) {
         if !(self.is_in_place() && fetches_in_place()) {
-            return self.expect(at, len_bytes);
+            return self.prefetch(at, len_bytes);
         }
-        if self.expects(at, len_bytes) {
+        if self.is_ahead(at, len_bytes) {
             (at..at + len_bytes).step_by(LINE_BYTES).for_each(|at| prefetch(self.input(), at & self.places));
         }
     }
 
     #[inline(always)]
-    const fn expects(&self, at: usize, len_bytes: usize) -> bool {
+    const fn is_ahead(&self, at: usize, len_bytes: usize) -> bool {
         self.is_long() && at + len_bytes <= self.len_bytes + self.ahead_bytes
     }
 
@@ -397,10 +415,10 @@ impl Run<'_, '_> {
         }
     }
 
-    /// As [`Buffers::expect_steadily`].
+    /// As [`Buffers::prefetch_steadily`].
     #[inline(always)]
-    pub(crate) fn expect_steadily(&mut self, at: usize, len_bytes: usize) {
-        self.0.expect_steadily(at, len_bytes);
+    pub(crate) fn prefetch_steadily(&mut self, at: usize, len_bytes: usize) {
+        self.0.prefetch_steadily(at, len_bytes);
     }
 }
 

@@ -343,6 +343,14 @@ pub trait ByteLanes: Register {
     /// If `bytes` is longer than a register.
     fn load_part(isa: Self::Isa, bytes: &[u8]) -> Self;
 
+    /// [`ByteLanes::load_part`] for bytes that were stored shortly before, for example by a caller that
+    /// copied its message to where it is sealed. The CPU cannot forward stored bytes to a masked load, so
+    /// this reads them in pieces.
+    #[inline(always)]
+    fn load_part_just_stored(isa: Self::Isa, bytes: &[u8]) -> Self {
+        Self::load_part(isa, bytes)
+    }
+
     /// Writes the lowest bytes, as many as `bytes` holds. It writes no byte beyond the slice.
     ///
     /// # Panics
@@ -420,6 +428,12 @@ pub trait AesLanes: CarrylessLanes {
     /// Blocks in a register.
     const BLOCKS: usize = Self::BITS / 128;
 
+    /// A register of one block. Every CPU with these registers has it.
+    type OneBlock: AesLanes;
+
+    /// The token of [`Self::OneBlock`].
+    fn one_block(isa: Self::Isa) -> <Self::OneBlock as Register>::Isa;
+
     /// One round: ShiftRows, SubBytes, MixColumns, then XOR of the round key.
     fn encrypt_round(self, key: Self) -> Self;
 
@@ -465,7 +479,7 @@ pub trait AesLanes: CarrylessLanes {
     /// The same value, pinned: the compiler does not move computations across this point. Otherwise it would separate instructions of
     /// different execution ports that are written side by side. It has an effect on registers of 512 bits only.
     #[must_use]
-    fn settled(self) -> Self;
+    fn pinned(self) -> Self;
 }
 
 /// The positions in a 64-bit group whose index has bit `bit` (0 to 5) clear.

@@ -17,14 +17,14 @@ use crate::block::Direction;
 /// The constants of an S-box that a kernel omits: the difference in its input, and the resulting difference
 /// in its output.
 #[derive(Clone, Copy, Debug)]
-pub struct Lacks {
+pub struct FoldedConstants {
     /// A⁻¹·a.
     pub input: u8,
     /// b.
     pub output: u8,
 }
 
-impl Lacks {
+impl FoldedConstants {
     /// No difference: the kernel adds the constants.
     pub const NOTHING: Self = Self { input: 0, output: 0 };
 
@@ -39,7 +39,7 @@ impl Lacks {
 /// Arithmetic on differences. ANDs with secret keys make some of them secret, but nothing branches on them.
 #[derive(Clone, Copy)]
 struct Missing<'a> {
-    boxes: &'a [Lacks],
+    boxes: &'a [FoldedConstants],
     maps: &'static [Linear],
 }
 
@@ -94,7 +94,7 @@ impl Words for Missing<'_> {
 }
 
 /// Folds the omitted constants of the S-boxes into the round keys of a byte-oriented cipher.
-pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u8]) {
+pub fn on_bytes<C: OnBytes>(boxes: &[FoldedConstants], direction: Direction, keys: &mut [u8]) {
     let missing = Missing { boxes, maps: C::MAPS };
     // The last layer adds keys, so no difference remains.
     let _ = C::rounds(missing, direction, [0; 16], Cell::from_mut(keys).as_slice_of_cells());
@@ -103,7 +103,7 @@ pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u
 /// Folds the omitted constants of the S-boxes into the round keys of a word-oriented cipher. Returns the
 /// difference that remains in the state; the caller must XOR it.
 #[must_use]
-pub fn on_words<C: OnWords>(boxes: &[Lacks], direction: Direction, keys: &mut [u32]) -> [u32; 4] {
+pub fn on_words<C: OnWords>(boxes: &[FoldedConstants], direction: Direction, keys: &mut [u32]) -> [u32; 4] {
     let missing = Missing { boxes, maps: C::MAPS };
     C::rounds(missing, direction, [0; 4], Cell::from_mut(keys).as_slice_of_cells())
 }

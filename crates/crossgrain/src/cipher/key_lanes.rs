@@ -11,20 +11,20 @@ use std::marker::PhantomData;
 use zeroize::Zeroize;
 
 use super::sliced::{BOXES_MAX, Forms};
-use super::ways::Way;
+use super::substitution::Substitution;
 use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Work};
 use crate::arch::{ByteLanes, each, eight};
 use crate::block::Direction;
 
 /// The cipher's constants in the form of the substitution method `Y`, and the S-box constants that `Y` omits.
 /// Round keys of many keys cannot absorb the omitted constants, so this arithmetic adds them.
-pub struct Constants<W: ByteLanes, Y: Way<W>> {
+pub struct Constants<W: ByteLanes, Y: Substitution<W>> {
     forms: Forms<W, Y>,
     /// For each S-box, the constants to XOR before and after it, each repeated to fill eight bytes.
     lacks: [[u64; 2]; BOXES_MAX],
 }
 
-impl<W: ByteLanes, Y: Way<W>> Constants<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Constants<W, Y> {
     /// The constants of `C`; `None` if `Y` cannot compute all of its S-boxes.
     ///
     /// # Panics
@@ -38,7 +38,7 @@ impl<W: ByteLanes, Y: Way<W>> Constants<W, Y> {
     }
 }
 
-impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Constants<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> fmt::Debug for Constants<W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Constants")
     }
@@ -62,22 +62,22 @@ impl<W> Zeroize for Byte<W> {
 
 /// The arithmetic for the schedule and the rounds of `C`.
 #[derive(Debug)]
-pub struct KeyLanes<'a, C, W: ByteLanes, Y: Way<W>> {
+pub struct KeyLanes<'a, C, W: ByteLanes, Y: Substitution<W>> {
     isa: W::Isa,
     constants: &'a Constants<W, Y>,
     cipher: PhantomData<fn() -> C>,
 }
 
-impl<C, W: ByteLanes, Y: Way<W>> Clone for KeyLanes<'_, C, W, Y> {
+impl<C, W: ByteLanes, Y: Substitution<W>> Clone for KeyLanes<'_, C, W, Y> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C, W: ByteLanes, Y: Way<W>> Copy for KeyLanes<'_, C, W, Y> {}
+impl<C, W: ByteLanes, Y: Substitution<W>> Copy for KeyLanes<'_, C, W, Y> {}
 
-impl<'a, C: Description, W: ByteLanes, Y: Way<W>> KeyLanes<'a, C, W, Y> {
+impl<'a, C: Description, W: ByteLanes, Y: Substitution<W>> KeyLanes<'a, C, W, Y> {
     /// Uses these constants of the cipher.
     #[inline(always)]
     pub const fn new(isa: W::Isa, constants: &'a Constants<W, Y>) -> Self {
@@ -100,7 +100,7 @@ impl<'a, C: Description, W: ByteLanes, Y: Way<W>> KeyLanes<'a, C, W, Y> {
     }
 }
 
-impl<C: Description, W: ByteLanes, Y: Way<W>> Bytes for KeyLanes<'_, C, W, Y> {
+impl<C: Description, W: ByteLanes, Y: Substitution<W>> Bytes for KeyLanes<'_, C, W, Y> {
     type Byte = Byte<W>;
     type Key = Byte<W>;
 
@@ -140,7 +140,7 @@ impl<C: Description, W: ByteLanes, Y: Way<W>> Bytes for KeyLanes<'_, C, W, Y> {
     }
 }
 
-impl<C: Description, W: ByteLanes, Y: Way<W>> KeyBytes for KeyLanes<'_, C, W, Y> {
+impl<C: Description, W: ByteLanes, Y: Substitution<W>> KeyBytes for KeyLanes<'_, C, W, Y> {
     #[inline(always)]
     fn constant(self, byte: u8) -> Byte<W> {
         Byte(W::splat(self.isa, eight(byte)))
@@ -168,7 +168,7 @@ impl<C: Description, W: ByteLanes, Y: Way<W>> KeyBytes for KeyLanes<'_, C, W, Y>
     }
 }
 
-impl<C: Description, W: ByteLanes, Y: Way<W>> Words for KeyLanes<'_, C, W, Y> {
+impl<C: Description, W: ByteLanes, Y: Substitution<W>> Words for KeyLanes<'_, C, W, Y> {
     type Word = [Byte<W>; 4];
     type Key = [Byte<W>; 4];
 
@@ -198,7 +198,7 @@ pub trait UnderKeys: Send + Sync + 'static {
 
     /// Encrypts or decrypts one block per lane under the round keys `keys`. Implementations must be
     /// `#[inline(always)]`.
-    fn rounds<W: ByteLanes, Y: Way<W>>(
+    fn rounds<W: ByteLanes, Y: Substitution<W>>(
         s: KeyLanes<'_, Self::Cipher, W, Y>,
         direction: Direction,
         block: [Byte<W>; 16],
@@ -222,7 +222,7 @@ impl<C: OnBytes + Scheduled> UnderKeys for OfBytes<C> {
     }
 
     #[inline(always)]
-    fn rounds<W: ByteLanes, Y: Way<W>>(
+    fn rounds<W: ByteLanes, Y: Substitution<W>>(
         s: KeyLanes<'_, C, W, Y>,
         direction: Direction,
         block: [Byte<W>; 16],
@@ -240,7 +240,7 @@ impl<C: OnWords + Scheduled> UnderKeys for OfWords<C> {
     }
 
     #[inline(always)]
-    fn rounds<W: ByteLanes, Y: Way<W>>(
+    fn rounds<W: ByteLanes, Y: Substitution<W>>(
         s: KeyLanes<'_, C, W, Y>,
         direction: Direction,
         block: [Byte<W>; 16],

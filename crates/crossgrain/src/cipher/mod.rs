@@ -5,7 +5,8 @@
 //! state. Each form is the same function with another type:
 //!
 //! * a plain byte, substituted by table look-up: the reference ([`plain`]);
-//! * a register that holds this byte of many blocks, with one of several methods of substitution ([`ways`]):
+//! * a register that holds this byte of many blocks, with one of several methods of substitution
+//!   ([`substitution`]):
 //!   a kernel ([`sliced`]);
 //! * a register that holds a byte of many keys, or of one block under each key: a key-search kernel
 //!   ([`key_lanes`]);
@@ -135,7 +136,7 @@ pub mod plain;
 pub mod reference;
 pub mod sbox;
 pub mod sliced;
-pub mod ways;
+pub mod substitution;
 mod work;
 
 pub use self::description::{

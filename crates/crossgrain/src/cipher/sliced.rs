@@ -13,9 +13,9 @@ use std::marker::PhantomData;
 
 #[cfg(feature = "search")]
 use super::KeyBytes;
-use super::folded::Lacks;
+use super::folded::FoldedConstants;
 use super::sbox::{Linear, Sbox};
-use super::ways::Way;
+use super::substitution::Substitution;
 use super::{Bytes, Description, Words};
 use crate::arch::{ByteLanes, Lane32, each};
 
@@ -24,12 +24,12 @@ pub(super) const BOXES_MAX: usize = 4;
 const MAPS_MAX: usize = 7;
 
 /// The constants of a cipher's S-boxes and maps, in the form of the substitution method `Y`.
-pub struct Forms<W: ByteLanes, Y: Way<W>> {
+pub struct Forms<W: ByteLanes, Y: Substitution<W>> {
     pub(super) boxes: [Y::Sbox; BOXES_MAX],
     pub(super) maps: [Y::Linear; MAPS_MAX],
 }
 
-impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Forms<W, Y> {
     /// The constants of `C`; `None` if `Y` cannot compute all of its S-boxes.
     ///
     /// # Panics
@@ -50,12 +50,12 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
     }
 
     /// The constants that `Y` omits from each S-box of `C`.
-    pub fn lacks<C: Description>() -> Vec<Lacks> {
+    pub fn lacks<C: Description>() -> Vec<FoldedConstants> {
         C::BOXES.iter().map(Y::lacks).collect()
     }
 }
 
-impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Forms<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> fmt::Debug for Forms<W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Forms")
     }
@@ -63,13 +63,13 @@ impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Forms<W, Y> {
 
 /// Arithmetic on registers whose lanes are bytes, or words, of many blocks.
 #[derive(Debug)]
-pub struct Lanes<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> {
+pub struct Lanes<'a, C, W: ByteLanes, Y: Substitution<W>, const N: usize> {
     isa: W::Isa,
     forms: &'a Forms<W, Y>,
     cipher: PhantomData<fn() -> C>,
 }
 
-impl<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> Lanes<'a, C, W, Y, N> {
+impl<'a, C, W: ByteLanes, Y: Substitution<W>, const N: usize> Lanes<'a, C, W, Y, N> {
     /// Arithmetic for the rounds of `C`, with its constants.
     #[inline(always)]
     pub const fn new(isa: W::Isa, forms: &'a Forms<W, Y>) -> Self {
@@ -77,16 +77,16 @@ impl<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> Lanes<'a, C, W, Y, N> {
     }
 }
 
-impl<C, W: ByteLanes, Y: Way<W>, const N: usize> Clone for Lanes<'_, C, W, Y, N> {
+impl<C, W: ByteLanes, Y: Substitution<W>, const N: usize> Clone for Lanes<'_, C, W, Y, N> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C, W: ByteLanes, Y: Way<W>, const N: usize> Copy for Lanes<'_, C, W, Y, N> {}
+impl<C, W: ByteLanes, Y: Substitution<W>, const N: usize> Copy for Lanes<'_, C, W, Y, N> {}
 
-impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, C, W, Y, N> {
+impl<C: Description, W: ByteLanes, Y: Substitution<W>, const N: usize> Bytes for Lanes<'_, C, W, Y, N> {
     type Byte = [W; N];
 
     /// The byte repeated eight times.
@@ -143,7 +143,9 @@ const ROTATED: [[u8; 16]; 4] = {
     indices
 };
 
-impl<C: Description, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, C, W, Y, N> {
+impl<C: Description, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize> Words
+    for Lanes<'_, C, W, Y, N>
+{
     type Word = [W; N];
     type Key = u32;
 

@@ -15,6 +15,7 @@
 //!
 //! * `lanes` schedules chains of many messages; `own_keys` has the trait of kernels with a key per lane
 //! * `search` has the traits of kernels that try keys
+//! * `serial` has the work of modes on single blocks
 //! * `sum` XORs blocks
 
 pub mod fused;
@@ -22,16 +23,19 @@ pub(crate) mod lanes;
 #[cfg(feature = "own-keys")]
 pub mod own_keys;
 pub mod search;
+pub(crate) mod serial;
 pub(crate) mod sum;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::OnceLock;
 
+use self::serial::Serial;
 use crate::arch::{Buffers, Features, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::mode::ctr::counter::Counter;
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::Tweaks;
 
@@ -276,6 +280,29 @@ pub trait WholePart: Send + Sync {
     /// Replaces a single block. For callers that need this result before they can form the next block.
     fn block(&self, block: &mut Block) {
         self.run(Source::Bytes, Buffers::in_place(block));
+    }
+
+    /// Runs work of a mode on single blocks in registers, if the kernel can. Otherwise it returns the work.
+    #[allow(private_interfaces, reason = "only modes call it")]
+    /// `inverse` is the kernel for decryption, which some jobs need too.
+    fn serial<'j, 'a, 'b>(
+        &self,
+        _inverse: Option<&dyn WholePart>,
+        job: Serial<'j, 'a, 'b>,
+    ) -> Option<Serial<'j, 'a, 'b>> {
+        Some(job)
+    }
+
+    /// Seals or opens a short message of GCM-SIV under the keys that the kernel's key derives, if the kernel
+    /// can.
+    #[allow(private_interfaces, reason = "only the mode calls it")]
+    fn gcm_siv(&self, _job: &mut GcmSivJob<'_, '_>) -> bool {
+        false
+    }
+
+    /// The round keys in the form of its family, for another kernel of this family.
+    fn round_keys(&self) -> Option<&dyn Any> {
+        None
     }
 
     /// Replaces the key by another key of the same cipher, for modes that derive a key per message. Returns

@@ -20,7 +20,7 @@ pub const LANES_MAX: usize = 32;
 
 /// How a mode forms the cipher's input for records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Born {
+pub enum RecordSource {
     /// The input enters the cipher, and the result replaces it (ECB).
     Bytes,
     /// Counter blocks from the initialisation vector on enter the cipher. The result is added to the input
@@ -30,7 +30,7 @@ pub enum Born {
     Chained,
 }
 
-impl Born {
+impl RecordSource {
     /// The source of a record with this initialisation vector.
     #[inline(always)]
     pub fn source(self, iv: &Block) -> Source<'static> {
@@ -67,7 +67,7 @@ pub trait Keyed {
     ///
     /// # Panics
     /// If a record is not a whole number of blocks and its source requires that.
-    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]);
+    fn run(&mut self, source: RecordSource, records: &mut [&mut Record<'_>]);
 
     /// Whether records that run together should have similar lengths.
     fn wants_alike(&self) -> bool;
@@ -110,19 +110,19 @@ struct Steps {
 
 impl Steps {
     /// Copies blocks of a record from byte `first` on, and returns their number.
-    fn enter(&mut self, born: Born, lane: usize, record: &Record<'_>, first: usize) -> usize {
+    fn enter(&mut self, source: RecordSource, lane: usize, record: &Record<'_>, first: usize) -> usize {
         let left = record.buffers.input().get(first..).unwrap_or_default();
         let left = &left[..left.len().min(STEPS_BYTES)];
         for (step, part) in left.chunks(BLOCK_BYTES).enumerate() {
-            assert!(born == Born::Counter || part.len() == BLOCK_BYTES);
+            assert!(source == RecordSource::Counter || part.len() == BLOCK_BYTES);
             let input = part.first_chunk().copied().unwrap_or_else(|| padded(part));
-            (self.states[step][lane], self.added[step][lane]) = match born {
-                Born::Bytes => (input, [0; BLOCK_BYTES]),
-                Born::Counter => {
+            (self.states[step][lane], self.added[step][lane]) = match source {
+                RecordSource::Bytes => (input, [0; BLOCK_BYTES]),
+                RecordSource::Counter => {
                     let number = (first / BLOCK_BYTES + step) as u128;
                     (counter(&record.iv).skip(number).block(), input)
                 }
-                Born::Chained => (input, mem::replace(&mut self.before[lane], input)),
+                RecordSource::Chained => (input, mem::replace(&mut self.before[lane], input)),
             };
         }
         left.len().div_ceil(BLOCK_BYTES)
@@ -153,7 +153,7 @@ impl Drop for Steps {
 /// Runs the records shorter than `below_bytes`, a few blocks of each at a time. Longer records should come
 /// first.
 pub(crate) fn by_steps(
-    born: Born,
+    source: RecordSource,
     records: &mut [&mut Record<'_>],
     below_bytes: usize,
     blocks: &dyn Fn(&mut [Block; LANES_MAX], usize),
@@ -169,7 +169,7 @@ pub(crate) fn by_steps(
         let mut counts = [0; STEPS];
         for (lane, record) in records.iter().enumerate() {
             if short_bytes(record).is_some_and(|len_bytes| len_bytes > first) {
-                let taken = steps.enter(born, lane, record, first);
+                let taken = steps.enter(source, lane, record, first);
                 counts[..taken].fill(lane + 1);
             }
         }
@@ -192,9 +192,13 @@ fn padded(part: &[u8]) -> Block {
 }
 
 /// Runs a record with a one-key cipher that takes whole blocks.
-pub(crate) fn run_alone(born: Born, record: &mut Record<'_>, run: &dyn Fn(Source<'_>, Buffers<'_>)) {
+pub(crate) fn run_alone(
+    source: RecordSource,
+    record: &mut Record<'_>,
+    run: &dyn Fn(Source<'_>, Buffers<'_>),
+) {
     let whole_bytes = record.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-    let source = born.source(&record.iv);
+    let source = source.source(&record.iv);
     let (whole, mut part) = record.buffers.reborrow().split_at(whole_bytes);
     let after = source.after(whole.input());
     run(source, whole);

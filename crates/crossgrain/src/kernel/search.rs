@@ -47,14 +47,14 @@ impl Known {
 
 /// How often an inner table will be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Use {
+pub enum TableReuse {
     /// Once, like the keys of a list. The table is prepared as fast as possible.
     Once,
     /// With many outer keys. All work that depends on only one of the two keys is done in advance.
     Often,
 }
 
-impl Use {
+impl TableReuse {
     /// Both uses.
     pub const ALL: [Self; 2] = [Self::Often, Self::Once];
 
@@ -128,7 +128,7 @@ pub trait SearchPart: Send + Sync {
     ///
     /// # Panics
     /// If `keys` is not a whole number of keys of the cipher.
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner>;
+    fn inner(&self, keys: &[u8], usage: TableReuse) -> Box<dyn Inner>;
 }
 
 /// A prepared inner table.
@@ -140,7 +140,7 @@ pub trait Inner: Send + Sync {
     ///
     /// # Panics
     /// As [`SearchPart::inner`].
-    fn refill(&mut self, keys: &[u8], usage: Use);
+    fn refill(&mut self, keys: &[u8], usage: TableReuse);
 
     /// Tries the sums of one outer key and all inner keys. Appends the inner key's index for each that may be
     /// the right one. `scratch` keeps memory between calls.
@@ -163,7 +163,7 @@ pub(crate) trait Lanes: Send + Sync {
 
     /// Computes one key's start, of [`START_BLOCKS`] blocks. Blocks that the kernel does not need are
     /// unchanged.
-    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]);
+    fn start(&self, key: &[u8], usage: TableReuse, blocks: &mut [Block; START_BLOCKS]);
 
     /// Loads a bundle of starts. `blocks[i]` has block i of all lanes, one after another.
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Self::Start;
@@ -172,7 +172,7 @@ pub(crate) trait Lanes: Send + Sync {
     /// begins at a new 64-bit word. Returns whether any bit is set.
     fn run(
         &self,
-        usage: Use,
+        usage: TableReuse,
         bundles: &[Self::Start],
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
@@ -207,7 +207,7 @@ impl<W: ByteLanes> Kernel for Transposed<'_, W> {
 /// The inner table of a kernel.
 struct Table<L: Lanes> {
     kernel: L,
-    usage: Use,
+    usage: TableReuse,
     keys: usize,
     bundles: Vec<L::Start>,
     /// The start of the zero key.
@@ -220,7 +220,7 @@ impl<L: Lanes + Clone + 'static> SearchPart for L {
         Lanes::lanes(self)
     }
 
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+    fn inner(&self, keys: &[u8], usage: TableReuse) -> Box<dyn Inner> {
         let bundle_bytes = Lanes::lanes(self) * BLOCK_BYTES;
         let rows = std::array::from_fn(|_| vec![0; bundle_bytes]);
         let zero = [[0; BLOCK_BYTES]; START_BLOCKS];
@@ -242,7 +242,7 @@ impl<L: Lanes> Inner for Table<L> {
         self.keys
     }
 
-    fn refill(&mut self, keys: &[u8], usage: Use) {
+    fn refill(&mut self, keys: &[u8], usage: TableReuse) {
         let Self { kernel, rows, .. } = self;
         let (lanes, key_bytes) = (Lanes::lanes(kernel), kernel.key_bytes());
         assert!(keys.len().is_multiple_of(key_bytes));

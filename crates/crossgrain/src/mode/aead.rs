@@ -184,17 +184,14 @@ pub(super) trait Groups: Aead {
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]);
 }
 
-/// The longest message, and the longest associated data, that is short, in bytes.
-pub(super) const SHORT_BYTES: usize = 256;
-
-/// A mode that encrypts the blocks of a short message together.
-pub(super) trait Short: Groups {
-    /// Encrypts or decrypts a short message. The result is its tag as a whole block.
-    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block;
+/// A mode that runs a single message block by block, without the lists of a group.
+pub(super) trait Single: Groups {
+    /// Encrypts or decrypts a message with these threads. The result is its tag as a whole block.
+    fn run_single(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block;
 }
 
-/// The methods of [`Aead`] in terms of [`Groups`]; with `short`, single messages in terms of [`Short`]; with
-/// `many`, many messages only.
+/// The methods of [`Aead`] in terms of [`Groups`]; with `single`, single messages in terms of [`Single`];
+/// with `many`, many messages only.
 macro_rules! by_groups {
     () => {
         $crate::mode::aead::by_groups!(many);
@@ -203,7 +200,7 @@ macro_rules! by_groups {
             $crate::mode::aead::open_alone(self, message)
         }
     };
-    (short) => {
+    (single) => {
         $crate::mode::aead::by_groups!(many);
 
         fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
@@ -226,33 +223,33 @@ macro_rules! by_groups {
 }
 pub(super) use by_groups;
 
-fn is_short(message: &AeadMessage<'_>) -> bool {
-    message.buffers.len_bytes() <= SHORT_BYTES && message.aad.len() <= SHORT_BYTES
-}
-
-/// [`Aead::seal_message`] of a mode that has a way for short messages.
-pub(super) fn seal_single(mode: &impl Short, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-    if !is_short(message) {
-        return seal_groups(mode, slice::from_mut(message));
-    }
+/// [`Aead::seal_message`] of a mode that runs single messages block by block.
+pub(super) fn seal_single(mode: &impl Single, message: &mut AeadMessage<'_>) -> Result<(), Error> {
     let _clear = ClearRegisters;
     mode.admits(message)?;
-    message.tag = Tag::cut(&mode.run_short(Direction::Encrypt, message), mode.tag_bytes());
+    let tag = mode.run_single(mode.threads(), Direction::Encrypt, message);
+    message.tag = Tag::cut(&tag, mode.tag_bytes());
     Ok(())
 }
 
-/// [`Aead::open_message`] of a mode that has a way for short messages.
-pub(super) fn open_single(mode: &impl Short, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-    if !is_short(message) || message.tag.len_bytes() != mode.tag_bytes() {
-        return open_alone(mode, message);
-    }
+/// [`Aead::open_message`] of a mode that runs single messages block by block.
+pub(super) fn open_single(mode: &impl Single, message: &mut AeadMessage<'_>) -> Result<(), Error> {
     let _clear = ClearRegisters;
     mode.admits(message)?;
-    let right = Tag::cut(&mode.run_short(Direction::Decrypt, message), mode.tag_bytes()) == message.tag;
+    let has_length = message.tag.len_bytes() == mode.tag_bytes();
+    let right = has_length && open_right(mode, mode.threads(), message);
+    verdict(mode, message, right)
+}
+
+/// Opens a message whose tag has the right length. Returns whether the tag is right; if not, overwrites the
+/// output with zeros.
+pub(super) fn open_right(mode: &impl Single, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+    let tag = mode.run_single(threads, Direction::Decrypt, message);
+    let right = Tag::cut(&tag, mode.tag_bytes()) == message.tag;
     if !right {
         wipe(message.buffers.output_mut());
     }
-    verdict(mode, message, right)
+    right
 }
 
 /// The number of messages in a group, and the threads within a group.

@@ -5,7 +5,7 @@
 //! * Authenticated: `gcm`, `gcm_siv`, `ocb`, `ccm`, `eax` and `siv`. `aead` is their common interface.
 //! * A tag only: `cmac`, which EAX and SIV also use.
 //! * `own_keys` runs CTR, ECB, CBC and CMAC over records that each have their own key.
-//! * `registry` lists the modes. `few` has lists for one message or many.
+//! * `registry` lists the modes. `lists` has lists for one message or many.
 //!
 //! Each mode has a folder. Its `mod.rs` is the mode's entry, which knows no variant. `reference` is a slow
 //! form that tests compare with. Other files are used by kernels: `chained::chain`, `ctr::counter`,
@@ -21,9 +21,9 @@ pub(crate) mod cmac;
 pub(crate) mod ctr;
 pub(crate) mod eax;
 pub(crate) mod ecb;
-mod few;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+mod lists;
 pub(crate) mod ocb;
 #[cfg(feature = "own-keys")]
 mod own_keys;
@@ -58,7 +58,7 @@ use crate::kernel::Keys;
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
 pub use crate::message::{AeadMessage, Tag};
-use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
+use crate::plan::{Costs, Job, JobSource, Limits, Plan, Plans, choose};
 use crate::run::{Program, Threads};
 use crate::variant::{Policy, find};
 
@@ -142,7 +142,7 @@ impl Options {
     /// stack is wiped below the caller's frame.
     #[inline(never)]
     fn program_of_secret_counter(&self, keys: &Keys<'_>) -> Result<Program, Error> {
-        let job = Job { cipher: keys.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        let job = Job { cipher: keys.cipher(), direction: Direction::Encrypt, source: JobSource::Counter };
         let limits = self.limits_of(keys.features())?;
         self.program_within(job, keys, Limits { secret_counter: true, ..limits })
     }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::chained::chain::{Data, Link, Rule, Strand};
-use super::cmac::{last_keys_of, split_last, with_last};
+use super::cmac::serial::split_last;
+use super::cmac::{last_keys_of, with_last};
 use crate::arch::{ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
-use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
+use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource};
 use crate::message::Record;
 use crate::mode::{Options, Tag};
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::{Job, JobSource, Plan};
 use crate::run::{self, Threads};
 
 /// Modes for many records that each have their own key, for example those of many users.
@@ -70,7 +71,7 @@ impl OwnKeys {
         let _clear = ClearRegisters;
         let features = options.limits()?.features;
         let [encrypt, decrypt] = Direction::ALL.map(|direction| Job::of_own_keys(cipher, direction));
-        let count = Job { cipher, direction: Direction::Encrypt, birth: Birth::Counter };
+        let count = Job { cipher, direction: Direction::Encrypt, source: JobSource::Counter };
         let planned = |job: Job, [first, second]: [Job; 2]| {
             let options = options.for_job(job, first).for_job(job, second);
             options.planned(job, &options.limits()?)
@@ -102,7 +103,7 @@ impl OwnKeys {
     pub fn ctr(&self, records: &mut [Record<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         self.check(records.iter().map(|record| record.key))?;
-        run(&self.count, records, Born::Counter);
+        run(&self.count, records, RecordSource::Counter);
         Ok(())
     }
 
@@ -114,7 +115,7 @@ impl OwnKeys {
     pub fn ecb(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         self.check_blocks(records)?;
-        run(self.way(direction), records, Born::Bytes);
+        run(self.way(direction), records, RecordSource::Bytes);
         Ok(())
     }
 
@@ -126,7 +127,7 @@ impl OwnKeys {
         let _clear = ClearRegisters;
         self.check_blocks(records)?;
         if direction == Direction::Decrypt {
-            run(&self.decrypt, records, Born::Chained);
+            run(&self.decrypt, records, RecordSource::Chained);
             return Ok(());
         }
         let len_bytes = total_bytes(records);
@@ -193,13 +194,13 @@ fn longest_first<T>(mut items: Vec<T>, len_bytes: impl Fn(&T) -> usize) -> Vec<T
 }
 
 /// Runs records in a mode whose blocks are independent.
-fn run(own: &run::OwnKeys, records: &mut [Record<'_>], born: Born) {
+fn run(own: &run::OwnKeys, records: &mut [Record<'_>], source: RecordSource) {
     let len_bytes = total_bytes(records);
     let mut records: Vec<_> = records.iter_mut().collect();
     if own.wants_alike() {
         records = longest_first(records, |record| record.buffers.len_bytes());
     }
-    own.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| keyed.run(born, records));
+    own.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| keyed.run(source, records));
 }
 
 /// The CMAC tags of messages (SP 800-38B §6.2). `keyed` holds the key of item i in lane i.
@@ -210,7 +211,7 @@ fn tag_group(keyed: &mut dyn Keyed, items: &mut [(&(&Key, &[u8]), &mut Tag)]) {
     let mut states = [[0; BLOCK_BYTES]; LANES_MAX];
     let mut strands: [Strand<'_>; LANES_MAX] = array::from_fn(|lane| {
         let message = items.get(lane).map_or(&[][..], |((_, message), _)| message);
-        Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0) }
+        Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0.as_flattened()) }
     });
     keyed.chain_to_ends(Rule::Absorb, &mut strands.each_mut()[..count]);
     for (lane, ((_, message), _)) in items.iter().enumerate() {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use super::unauthenticated::{Apply, Unauthenticated};
 use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, siv, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::plan::{Birth, Fused, Job};
+use crate::plan::{Fused, Job, JobSource};
 
 /// Declares [`Mode`] from its names and entries.
 macro_rules! modes {
@@ -300,15 +300,15 @@ impl Mode {
 
     /// The job that the mode plans for its data.
     pub const fn job(self, cipher: Cipher, direction: Direction) -> Job {
-        let birth = match (self.entry().fused, self.entry().cipher_use) {
-            (Some(fused @ (Fused::Gcm | Fused::Ocb)), _) => Birth::Mode(fused),
+        let source = match (self.entry().fused, self.entry().cipher_use) {
+            (Some(fused @ (Fused::Gcm | Fused::Ocb)), _) => JobSource::Mode(fused),
             (Some(Fused::Chains), _) if !self.is_authenticated() && !self.is_parallel(direction) => {
-                Birth::Mode(Fused::Chains)
+                JobSource::Mode(Fused::Chains)
             }
-            (_, CipherUse::Counters) => Birth::Counter,
-            (_, CipherUse::Encrypts | CipherUse::BothWays) => Birth::Bytes,
+            (_, CipherUse::Counters) => JobSource::Counter,
+            (_, CipherUse::Encrypts | CipherUse::BothWays) => JobSource::Bytes,
         };
-        Job { cipher, direction: self.cipher_direction(direction), birth }
+        Job { cipher, direction: self.cipher_direction(direction), source }
     }
 
     /// All jobs that the mode plans: that of its data first. A mode whose tag comes from a chain has a second

@@ -23,7 +23,7 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
         [kernel] if matches!(kernel.action, Action::Fused(..) | Action::Search(..)) && job.takes(kernel) => {
             vec![Stage { variant: kernel, round: 0 }]
         }
-        _ if job.birth.is_search() => Forcing::new(job, limits, named).search()?,
+        _ if job.source.is_search() => Forcing::new(job, limits, named).search()?,
         _ => with_mode(job, limits)?,
     };
     let unused = |variant: &&&Variant| !stages.iter().any(|stage| std::ptr::eq(stage.variant, **variant));
@@ -126,7 +126,7 @@ impl<'a> Forcing<'a> {
         let walk = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
         let walk = self.named.iter().copied().find(|variant| walk(variant) && variant.repr == self.repr);
         let mut stages = Vec::new();
-        match walk.filter(|_| self.job.birth.counts()) {
+        match walk.filter(|_| self.job.source.counts()) {
             Some(walk) => stages.push(at(walk, 0)),
             None => {
                 stages.extend(self.entry()?.into_iter().map(|variant| at(variant, 0)));
@@ -192,7 +192,7 @@ impl<'a> Forcing<'a> {
     fn entry(&self) -> Result<Vec<&'static Variant>, Error> {
         let load = |variant: &Variant| matches!(variant.action, Action::Load(_));
         let count = |variant: &Variant| matches!(variant.action, Action::Count(_));
-        if !self.job.birth.counts() {
+        if !self.job.source.counts() {
             return Ok(vec![self.pick(&load)?]);
         }
         self.pick(&count).map(|born| vec![born]).or_else(|_| {

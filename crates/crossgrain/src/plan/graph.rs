@@ -19,7 +19,7 @@
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
-use super::{Birth, Job, Limits, Plan, Stage, corrupt, is_usable};
+use super::{Job, JobSource, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Direction, Error};
 use crate::kernel::{Part, search, steps};
 use crate::layout::repr::Repr;
@@ -49,7 +49,7 @@ impl JobFlow {
     /// [`Error::NoPlan`] if a cost is unsound.
     pub fn new(job: Job, limits: &Limits, costs: &Costs) -> Result<Self, Error> {
         let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
-        let flow = if job.birth.is_search() { search_flow(&usable)? } else { data_flow(job, &usable)? };
+        let flow = if job.source.is_search() { search_flow(&usable)? } else { data_flow(job, &usable)? };
         let mut made = Self { job, flow, variants: Vec::new() };
         for variant in usable {
             if let Some(cost) = costs.get(variant) {
@@ -81,7 +81,7 @@ impl JobFlow {
     /// [`Error::NoPlan`] if no path leads from source to sink.
     pub fn with_rest(&self, bulk: Plan) -> Result<Vec<Plan>, Error> {
         let mut plans = vec![bulk];
-        if self.job.birth.is_search() {
+        if self.job.source.is_search() {
             return Ok(plans);
         }
         for size_bytes in REST_BYTES {
@@ -102,8 +102,8 @@ impl JobFlow {
     /// # Errors
     /// [`Error::CorruptPlan`] if the path belongs to another flow.
     pub fn plan(&self, path: &Path) -> Result<Plan, Error> {
-        let Job { cipher, direction, birth } = self.job;
-        let rounds = if birth.is_search() { Vec::new() } else { steps(cipher, direction) };
+        let Job { cipher, direction, source } = self.job;
+        let rounds = if source.is_search() { Vec::new() } else { steps(cipher, direction) };
         let stage = |step: &Step| {
             let round = match &step.from {
                 Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
@@ -148,7 +148,7 @@ fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Erro
     shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
     shapes.sort();
     shapes.dedup();
-    if let Birth::Mode(_) = job.birth {
+    if let JobSource::Mode(_) = job.source {
         shapes.push(BYTES.to_owned());
     }
     Flow::new(&names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job), &shapes)
@@ -159,16 +159,16 @@ pub const BYTES: &str = "bytes";
 
 /// The node from which bytes enter the cipher.
 fn input(job: Job) -> Node {
-    match job.birth {
-        Birth::Mode(fused) if fused.frame().is_some() => Node::between(0, BYTES),
+    match job.source {
+        JobSource::Mode(fused) if fused.frame().is_some() => Node::between(0, BYTES),
         _ => Node::Source,
     }
 }
 
 /// The node to which the cipher's output leads.
 fn output(flow: &Flow, job: Job) -> Node {
-    match job.birth {
-        Birth::Mode(_) => Node::between(flow.parts().len(), BYTES),
+    match job.source {
+        JobSource::Mode(_) => Node::between(flow.parts().len(), BYTES),
         _ => Node::Sink,
     }
 }
@@ -210,7 +210,7 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
         Action::Load(_) => {
-            if !job.birth.counts() {
+            if !job.source.counts() {
                 flow.edge(edge(input(job), Node::between(0, &repr)))?;
             }
             if variant.repr != Repr::Blocks {

@@ -25,14 +25,14 @@ pub trait Subject {
 
 /// The number and length of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Care {
+pub struct Sampling {
     /// Turns that are counted. One more is run first and dropped.
     pub turns: usize,
     /// The minimum duration of a sample, in nanoseconds.
     pub sample_ns: u64,
 }
 
-impl Default for Care {
+impl Default for Sampling {
     fn default() -> Self {
         Self { turns: 11, sample_ns: 2_000_000 }
     }
@@ -53,7 +53,7 @@ pub struct Measured {
 }
 
 /// Measures all subjects in turns.
-pub fn measure(subjects: &mut [&mut dyn Subject], care: Care) -> Vec<Measured> {
+pub fn measure(subjects: &mut [&mut dyn Subject], care: Sampling) -> Vec<Measured> {
     in_turns(&mut Undisturbed, None, care.turns, subjects, care)
 }
 
@@ -65,7 +65,7 @@ pub fn measure_beside(
     clock: &mut dyn Subject,
     patience: usize,
     subjects: &mut [&mut dyn Subject],
-    care: Care,
+    care: Sampling,
 ) -> Vec<Measured> {
     in_turns(witness, Some(clock), care.turns.saturating_mul(patience.max(1)), subjects, care)
 }
@@ -76,7 +76,7 @@ fn in_turns(
     clock: Option<&mut dyn Subject>,
     turns: usize,
     subjects: &mut [&mut dyn Subject],
-    care: Care,
+    care: Sampling,
 ) -> Vec<Measured> {
     let repeats: Vec<u32> = subjects.iter_mut().map(|subject| calibrate(*subject, care.sample_ns)).collect();
     let mut witness = Witness::new(witness, care.sample_ns / BESIDE_SHARE);

@@ -34,7 +34,7 @@ pub use {
 };
 
 pub use crate::kernel::fused::Fused;
-pub use crate::kernel::search::Use;
+pub use crate::kernel::search::TableReuse;
 pub use crate::variant::Leaks;
 
 use std::fmt;
@@ -47,7 +47,7 @@ use crate::variant::{Action, Policy, Variant};
 
 /// The source of a job's blocks or, for a key search, of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Birth {
+pub enum JobSource {
     /// The job's input bytes.
     Bytes,
     /// A counter.
@@ -58,13 +58,13 @@ pub enum Birth {
     /// side of the cipher is known in full, and on the other side in `known_bits` bits.
     Keys {
         /// How often one inner table of keys is used: many times for a mask, once for a list.
-        usage: Use,
-        /// At most [`Birth::WHOLE_BLOCK`].
+        usage: TableReuse,
+        /// At most [`JobSource::WHOLE_BLOCK`].
         known_bits: u32,
     },
 }
 
-impl Birth {
+impl JobSource {
     /// The number of bits in a block. If all of them are known, a search may run the cipher in either
     /// direction.
     pub const WHOLE_BLOCK: u32 = 8 * BLOCK_BYTES as u32;
@@ -103,19 +103,19 @@ pub struct Job {
     /// The direction of the cipher. A counter job always encrypts.
     pub direction: Direction,
     /// The source of blocks or keys.
-    pub birth: Birth,
+    pub source: JobSource,
 }
 
 /// Prints, for example, `aes-128, encrypt, from a counter`.
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cipher, direction, birth } = self;
+        let Self { cipher, direction, source } = self;
         write!(f, "{cipher}, {}, ", direction.name())?;
-        match birth {
-            Birth::Bytes => f.write_str("from bytes"),
-            Birth::Counter => f.write_str("from a counter"),
-            Birth::Mode(fused) => write!(f, "for {}", fused.name()),
-            Birth::Keys { usage, known_bits } => {
+        match source {
+            JobSource::Bytes => f.write_str("from bytes"),
+            JobSource::Counter => f.write_str("from a counter"),
+            JobSource::Mode(fused) => write!(f, "for {}", fused.name()),
+            JobSource::Keys { usage, known_bits } => {
                 write!(f, "for a key of a {} by {known_bits} known bits", usage.name())
             }
         }
@@ -128,56 +128,57 @@ impl Job {
         let directions =
             |fused: Fused| if fused.runs_both_ways() { &Direction::ALL[..] } else { &[Direction::Encrypt] };
         Fused::ALL.iter().flat_map(move |&fused| {
-            let birth = Birth::Mode(fused);
-            directions(fused).iter().map(move |&direction| Self { cipher, direction, birth })
+            let source = JobSource::Mode(fused);
+            directions(fused).iter().map(move |&direction| Self { cipher, direction, source })
         })
     }
 
     /// Records that each have their own key.
     #[cfg(feature = "own-keys")]
     pub const fn of_own_keys(cipher: Cipher, direction: Direction) -> Self {
-        Self { cipher, direction, birth: Birth::Mode(Fused::OwnKeys) }
+        Self { cipher, direction, source: JobSource::Mode(Fused::OwnKeys) }
     }
 
     /// Whether it is for records that each have their own key.
     #[doc(hidden)]
     pub const fn is_of_own_keys(self) -> bool {
         #[cfg(feature = "own-keys")]
-        return matches!(self.birth, Birth::Mode(Fused::OwnKeys));
+        return matches!(self.source, JobSource::Mode(Fused::OwnKeys));
         #[cfg(not(feature = "own-keys"))]
         false
     }
 
     /// Chains of blocks, as in CBC encryption and CMAC.
     pub const fn of_chains(cipher: Cipher) -> Self {
-        Self { cipher, direction: Direction::Encrypt, birth: Birth::Mode(Fused::Chains) }
+        Self { cipher, direction: Direction::Encrypt, source: JobSource::Mode(Fused::Chains) }
     }
 
     /// Whether this job can use a variant. The variant must serve the cipher; its direction and source must
     /// match where they matter.
     #[doc(hidden)]
     pub fn takes(self, variant: &Variant) -> bool {
-        let Self { cipher, direction, birth } = self;
+        let Self { cipher, direction, source } = self;
         // If the whole block is known, the search may run from either side of the cipher.
-        let either = matches!(birth, Birth::Keys { known_bits, .. } if known_bits == Birth::WHOLE_BLOCK);
+        let either =
+            matches!(source, JobSource::Keys { known_bits, .. } if known_bits == JobSource::WHOLE_BLOCK);
         variant.serves(cipher.family())
             && match variant.action {
                 // A counter job may also need conversions, since its counter may be created in another
                 // representation.
-                Action::Load(_) | Action::Store(_) => !birth.is_search(),
-                Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => birth.counts(),
+                Action::Load(_) | Action::Store(_) => !source.is_search(),
+                Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => source.counts(),
                 Action::Tile(part, way, _) => {
-                    !birth.is_search() && (way == direction || part.is_own_inverse())
+                    !source.is_search() && (way == direction || part.is_own_inverse())
                 }
-                Action::Whole(way, _) => way == direction && !birth.counts() && !birth.is_search(),
-                Action::Fused(fused, way, _) => way == direction && birth == Birth::Mode(fused),
-                Action::Frame(fused) | Action::Pass(fused) => birth == Birth::Mode(fused),
+                Action::Whole(way, _) => way == direction && !source.counts() && !source.is_search(),
+                Action::Fused(fused, way, _) => way == direction && source == JobSource::Mode(fused),
+                Action::Frame(fused) | Action::Pass(fused) => source == JobSource::Mode(fused),
                 Action::Search(way, own, _) => {
-                    let fits = matches!(birth, Birth::Keys { usage, .. } if usage == own);
+                    let fits = matches!(source, JobSource::Keys { usage, .. } if usage == own);
                     fits && (way == direction || either)
                 }
                 Action::SearchStep(step, way, _) => {
-                    birth.is_search() && (way == direction || either || step == Step::Comparison)
+                    source.is_search() && (way == direction || either || step == Step::Comparison)
                 }
             }
     }

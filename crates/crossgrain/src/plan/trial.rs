@@ -23,8 +23,8 @@ use crate::arch::{Buffers, Features, TILE_BYTES, Tile, Wiped};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use crate::kernel::fused::{Fused, FusedPart};
 #[cfg(feature = "own-keys")]
-use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
-use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
+use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource};
+use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, TableReuse};
 use crate::kernel::sum::total;
 use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
@@ -36,7 +36,7 @@ use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmKernel, GcmParams};
 use crate::mode::ocb::kernel::OcbKernel;
-use crate::mode::ocb::mask::{LongMasks, Masks, TABLE_BLOCKS};
+use crate::mode::ocb::mask::{Constants, LongMasks, Masks, TABLE_BLOCKS};
 use crate::variant::{Action, Variant, table};
 
 /// A variant prepared for timing.
@@ -105,7 +105,7 @@ impl OcbMasks {
 
     fn long(&self) -> LongMasks<'_> {
         let table = self.table.first_chunk().expect("as many as they need");
-        LongMasks { blocks_before: 0, before: [0; BLOCK_BYTES], table, steps: &[[0; BLOCK_BYTES]; _] }
+        LongMasks { blocks_before: 0, before: [0; BLOCK_BYTES], table, constants: &Constants::ZERO }
     }
 }
 
@@ -129,7 +129,7 @@ fn own_keys(kernel: &mut dyn Keyed, keys: &[Key], data: &mut [u8]) {
     for group in records.chunks_mut(kernel.lanes()) {
         let keys: Vec<_> = group.iter().map(|record| record.key).collect();
         kernel.set(&keys);
-        kernel.run(Born::Bytes, &mut group.iter_mut().collect::<Vec<_>>());
+        kernel.run(RecordSource::Bytes, &mut group.iter_mut().collect::<Vec<_>>());
     }
 }
 
@@ -142,7 +142,7 @@ const BATCH_KEYS: usize = 64;
 /// A search prepared for timing.
 pub struct Searching {
     inner: Box<dyn Inner>,
-    usage: Use,
+    usage: TableReuse,
     /// The inner keys, concatenated.
     keys: Vec<u8>,
     key_bytes: usize,
@@ -159,7 +159,7 @@ impl Searching {
     }
 
     /// A search over about `count` keys, in tables that are used one after another.
-    pub fn new(part: &dyn SearchPart, cipher: Cipher, usage: Use, count: usize) -> Self {
+    pub fn new(part: &dyn SearchPart, cipher: Cipher, usage: TableReuse, count: usize) -> Self {
         let (inner_keys, key_bytes) = (INNER_KEYS.min(count).max(1), cipher.key_bytes());
         let keys = vec![0; inner_keys * key_bytes];
         let (inner, turns) = (part.inner(&keys, usage), count.div_ceil(inner_keys));
@@ -171,8 +171,8 @@ impl Searching {
         let Self { inner, usage, keys, key_bytes, turns, scratch, found } = self;
         found.clear();
         for turn in 0..*turns {
-            if *usage == Use::Once {
-                inner.refill(keys, Use::Once);
+            if *usage == TableReuse::Once {
+                inner.refill(keys, TableReuse::Once);
             }
             inner.search(&[turn as u8; 32][..*key_bytes], scratch, found);
         }

@@ -27,7 +27,7 @@ use crate::plan::Plan;
 use crate::variant::{Action, BindWhole, Variant};
 
 /// Adds tweaks to a tile. The plans of a program share it.
-type Whiten = Arc<dyn tweak::Whiten>;
+type TweakMask = Arc<dyn tweak::TweakMask>;
 
 /// A bound plan.
 pub(super) enum Bound {
@@ -59,7 +59,7 @@ pub(super) struct Tiled {
     pub(super) entry: Entry,
     pub(super) steps: Vec<Step>,
     pub(super) exit: Box<dyn Store>,
-    pub(super) whiten: Whiten,
+    pub(super) tweak_mask: TweakMask,
 }
 
 /// One step on a tile, between entry and exit.
@@ -157,8 +157,8 @@ pub(super) fn bind_all(plans: &[Plan], keys: &Keys<'_>) -> Result<Vec<BoundPlan>
     if plans.is_empty() {
         return Err(Error::NoPlan("give one at least".to_owned()));
     }
-    let mut whiten = None;
-    let bound = |plan| Ok(BoundPlan::of(bind(plan, keys, &mut whiten)?, plan));
+    let mut tweak_mask = None;
+    let bound = |plan| Ok(BoundPlan::of(bind(plan, keys, &mut tweak_mask)?, plan));
     plans.iter().filter(is_needed).map(bound).collect()
 }
 
@@ -176,8 +176,8 @@ fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
     Some(bound.ok_or_else(|| variant.unavailable(features)))
 }
 
-/// Binds one plan. The first plan of tiles makes `whiten`.
-fn bind(plan: &Plan, keys: &Keys<'_>, whiten: &mut Option<Whiten>) -> Result<Bound, Error> {
+/// Binds one plan. The first plan of tiles makes `tweak_mask`.
+fn bind(plan: &Plan, keys: &Keys<'_>, tweak_mask: &mut Option<TweakMask>) -> Result<Bound, Error> {
     if let Some(whole) = bind_whole(plan, keys) {
         return whole;
     }
@@ -214,8 +214,8 @@ fn bind(plan: &Plan, keys: &Keys<'_>, whiten: &mut Option<Whiten>) -> Result<Bou
     let bundle_blocks = plan.bundle_blocks();
     match (entry, steps.pop()) {
         (Some(entry), Some(Step::Store(exit))) => {
-            let whiten = Arc::clone(whiten.get_or_insert_with(|| tweak::whiten(features).into()));
-            Ok(Bound::Tiles(Box::new(Tiled { bundle_blocks, entry, steps, exit, whiten })))
+            let tweak_mask = Arc::clone(tweak_mask.get_or_insert_with(|| tweak::tweak_mask(features).into()));
+            Ok(Bound::Tiles(Box::new(Tiled { bundle_blocks, entry, steps, exit, tweak_mask })))
         }
         _ => Err(Error::NoPlan("one that was given does not lead from a source to bytes".to_owned())),
     }

@@ -16,11 +16,11 @@
 use crate::arch::{Buffers, Tile};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::Source;
-use crate::mode::xts::tweak::Whiten;
+use crate::mode::xts::tweak::TweakMask;
 
 /// The XORs around the cipher for one thread.
 pub(super) struct Frame<'a> {
-    whiten: &'a dyn Whiten,
+    tweak_mask: &'a dyn TweakMask,
     /// Allocated on first use, because short jobs without a frame should not pay for it.
     tiles: Option<Box<Tiles>>,
 }
@@ -34,8 +34,8 @@ struct Tiles {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) const fn new(whiten: &'a dyn Whiten) -> Self {
-        Self { whiten, tiles: None }
+    pub(super) const fn new(tweak_mask: &'a dyn TweakMask) -> Self {
+        Self { tweak_mask, tiles: None }
     }
 
     /// The blocks that enter the cipher for one tile of input.
@@ -52,9 +52,9 @@ impl<'a> Frame<'a> {
                 &entering.bytes()[..input.len()]
             }
             Source::Tweaked(tweaks) => {
-                let whiten = self.whiten;
+                let tweak_mask = self.tweak_mask;
                 let Tiles { masks, entering } = self.tiles();
-                whiten.whiten(tweaks, input, masks, entering);
+                tweak_mask.tweak_mask(tweaks, input, masks, entering);
                 &entering.bytes()[..input.len()]
             }
             Source::Masked(added) => {

@@ -7,6 +7,7 @@
 //! * `tiles` runs a bound plan on one thread, tile by tile. `frame` adds the XORs of a mode around the
 //!   cipher.
 //! * `threads` cuts a job into pieces. `many` queues serial messages of different lengths.
+//! * `serial` runs work of modes on single blocks.
 //! * `own_keys` runs records under a key each. `search` binds plans of key search.
 
 mod bound;
@@ -17,6 +18,7 @@ mod many;
 mod own_keys;
 mod program;
 mod search;
+mod serial;
 mod threads;
 mod tiles;
 

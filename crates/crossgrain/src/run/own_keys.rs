@@ -14,7 +14,7 @@ use crate::arch::{Features, Wiped, wipe, wipe_deep_stack};
 use crate::block::{Block, Cipher, Direction, Error, Key};
 use crate::kernel::Keys;
 use crate::kernel::fused::{Fused, FusedPart};
-use crate::kernel::own_keys::{Born, Keyed, LANES_MAX};
+use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::plan::Plan;
@@ -178,9 +178,9 @@ impl Keyed for KeyAfterKey<'_> {
         self.program().block(&mut blocks[0]);
     }
 
-    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+    fn run(&mut self, source: RecordSource, records: &mut [&mut Record<'_>]) {
         for record in records {
-            self.program().run(born.source(&record.iv), record.buffers.reborrow());
+            self.program().run(source.source(&record.iv), record.buffers.reborrow());
         }
     }
 

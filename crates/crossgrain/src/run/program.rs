@@ -20,7 +20,7 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
-use crate::kernel::{Keys, Source};
+use crate::kernel::{Keys, Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
@@ -183,7 +183,7 @@ impl Program {
 
     #[inline(never)]
     fn run_long(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
-        if Buffers::pay_past_caches(buffers.len_bytes()) && !buffers.is_in_place() {
+        if Buffers::streaming_stores_pay(buffers.len_bytes()) && !buffers.is_in_place() {
             self.run_past_caches(threads, source, buffers);
         } else {
             self.run_as_given(threads, source, buffers);
@@ -272,6 +272,12 @@ impl Program {
             Bound::Ocb(kernel) => Some(&**kernel),
             _ => None,
         }
+    }
+
+    /// The kernel from bytes to bytes, if the plan for bulk data is one.
+    #[inline]
+    pub(super) fn kernel(&self) -> Option<&dyn WholePart> {
+        self.bound[0].bound.kernel().ok()
     }
 
     /// The threads of the program.

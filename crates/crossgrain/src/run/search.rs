@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::arch::Features;
 use crate::block::{Cipher, Direction, Error};
-use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Use};
+use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, TableReuse};
 use crate::plan::Plan;
 use crate::variant::Action;
 
@@ -63,7 +63,7 @@ impl SearchPart for Composed {
         BATCH_KEYS
     }
 
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+    fn inner(&self, keys: &[u8], usage: TableReuse) -> Box<dyn Inner> {
         let Self { steps, key_bytes } = self;
         let mut table = Table { steps: Arc::clone(steps), key_bytes: *key_bytes, keys: Zeroizing::default() };
         table.refill(keys, usage);
@@ -83,7 +83,7 @@ impl Inner for Table {
         self.keys.len() / self.key_bytes
     }
 
-    fn refill(&mut self, keys: &[u8], _: Use) {
+    fn refill(&mut self, keys: &[u8], _: TableReuse) {
         assert!(keys.len().is_multiple_of(self.key_bytes));
         // A new vector. Growing the old one might move it within the heap and leave a copy of the keys.
         self.keys = keys.to_vec().into();

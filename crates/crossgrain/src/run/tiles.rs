@@ -97,13 +97,13 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn on(tiled: &'a Tiled) -> Self {
-        let Tiled { bundle_blocks, entry, steps, exit, whiten } = tiled;
+        let Tiled { bundle_blocks, entry, steps, exit, tweak_mask } = tiled;
         Self {
             bundle_blocks: *bundle_blocks,
             entry: entry.begin(),
             steps,
             exit: &**exit,
-            frame: Frame::new(&**whiten),
+            frame: Frame::new(&**tweak_mask),
             tiles: Borrowed::take(),
         }
     }

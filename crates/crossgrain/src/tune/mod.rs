@@ -18,7 +18,7 @@ use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
 use crate::plan::graph::{self, JobFlow};
-use crate::plan::measure::{Care, Measured, Subject, measure};
+use crate::plan::measure::{Measured, Sampling, Subject, measure};
 use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, Workspace, choose};
 use crate::variant::{Action, Policy, Variant, table};
 
@@ -179,10 +179,10 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64, watch: &dyn Fn())
 }
 
 /// Samples short enough for all turns of all subjects, plus calibration.
-fn care(budget_ns: u64, subjects: usize) -> Care {
+fn care(budget_ns: u64, subjects: usize) -> Sampling {
     const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
-    Care { turns: TURNS, sample_ns: (budget_ns / samples).max(1000) }
+    Sampling { turns: TURNS, sample_ns: (budget_ns / samples).max(1000) }
 }
 
 struct Timed<'a> {

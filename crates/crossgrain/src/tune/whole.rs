@@ -14,8 +14,8 @@ use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
 use crate::mode::{OwnKeys, Record};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
-use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Birth, Costs, Fused, Job, Limits, Plan, Plans, Searching};
+use crate::plan::measure::{Measured, Sampling, Subject, measure};
+use crate::plan::{Costs, Fused, Job, JobSource, Limits, Plan, Plans, Searching};
 use crate::run::search;
 
 /// The number of turns that are counted.
@@ -66,7 +66,7 @@ pub fn contend(
     let paths = candidates(&flow.flow().at(field.len_bytes as u64), field)?;
     let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
     let samples = plans.len() * (TURNS + 3);
-    let care = Care { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
+    let care = Sampling { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
     let measured = end_to_end(job, limits, &plans, field.len_bytes, care, clock_ns)?;
     let contender = |((path, plan), measured)| Contender { path, plan, measured };
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
@@ -96,7 +96,7 @@ pub fn end_to_end(
     limits: &Limits,
     plans: &[Plan],
     len_bytes: usize,
-    care: Care,
+    care: Sampling,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Measured>, Error> {
     let data = RefCell::new(vec![0; len_bytes]);
@@ -108,7 +108,7 @@ pub fn end_to_end(
             threads: 1,
             ..Options::default()
         };
-        if !check::job_agrees(job.cipher, job.direction, job.birth, &options)? {
+        if !check::job_agrees(job.cipher, job.direction, job.source, &options)? {
             return Err(check::disagrees(&plan.stages[0].variant.name));
         }
         Ok(Runner { mode: Mode::of(job, &options, len_bytes)?, data: &data, clock_ns })
@@ -147,22 +147,26 @@ enum Mode {
 impl Mode {
     fn of(job: Job, options: &Options, len_bytes: usize) -> Result<Self, Error> {
         let key = arbitrary_key(job.cipher)?;
-        Ok(match job.birth {
-            Birth::Keys { usage, .. } => {
+        Ok(match job.source {
+            JobSource::Keys { usage, .. } => {
                 let (plans, known) = (options.plans_of(job)?, Searching::anything(job.direction));
                 let part = search(&plans[0], options.limits()?.features, job.cipher, &known)?;
                 Self::Search(Searching::new(&*part, job.cipher, usage, len_bytes / BLOCK_BYTES))
             }
-            Birth::Bytes => Self::Ecb(Ecb::with_options(&key, job.direction, options)?),
-            Birth::Counter => Self::Ctr(Ctr::with_options(&key, &[1; 16], options)?),
-            Birth::Mode(Fused::Gcm) => Self::Sealed(Box::new(Gcm::with_options(&key, BLOCK_BYTES, options)?)),
-            Birth::Mode(Fused::Ocb) => {
+            JobSource::Bytes => Self::Ecb(Ecb::with_options(&key, job.direction, options)?),
+            JobSource::Counter => Self::Ctr(Ctr::with_options(&key, &[1; 16], options)?),
+            JobSource::Mode(Fused::Gcm) => {
+                Self::Sealed(Box::new(Gcm::with_options(&key, BLOCK_BYTES, options)?))
+            }
+            JobSource::Mode(Fused::Ocb) => {
                 let ocb = Box::new(Ocb::with_options(&key, BLOCK_BYTES, options)?);
                 if job.direction == Direction::Encrypt { Self::Sealed(ocb) } else { Self::Opened(ocb) }
             }
-            Birth::Mode(Fused::Chains) => Self::Chains(Cbc::with_options(&key, Direction::Encrypt, options)?),
+            JobSource::Mode(Fused::Chains) => {
+                Self::Chains(Cbc::with_options(&key, Direction::Encrypt, options)?)
+            }
             #[cfg(feature = "own-keys")]
-            Birth::Mode(Fused::OwnKeys) => {
+            JobSource::Mode(Fused::OwnKeys) => {
                 let own = Box::new(OwnKeys::with_options(job.cipher, options)?);
                 Self::OwnKeys(own, job.direction, vec![key; RECORDS])
             }

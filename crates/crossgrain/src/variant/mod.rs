@@ -13,7 +13,7 @@ use std::str::FromStr;
 use crate::arch::{Features, Wiped};
 use crate::block::{Cipher, Direction, Error, Family};
 use crate::kernel::fused::{Fused, FusedPart};
-use crate::kernel::search::{KeyStep, Known, SearchPart, Step, Use};
+use crate::kernel::search::{KeyStep, Known, SearchPart, Step, TableReuse};
 use crate::kernel::{Count, Keys, Part, TilePart, WholePart};
 use crate::layout::convert::{Load, Store};
 use crate::layout::repr::Repr;
@@ -102,7 +102,7 @@ pub enum Action {
     Pass(Fused),
     /// Runs all steps of a search in one kernel, one key per lane, for tables with the given number of uses.
     /// It computes only as much of the cipher as it needs to reject wrong keys.
-    Search(Direction, Use, BindSearch),
+    Search(Direction, TableReuse, BindSearch),
     /// Runs one step of a search on a batch of keys. A comparison serves both directions.
     SearchStep(Step, Direction, BindStep),
 }

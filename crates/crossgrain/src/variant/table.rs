@@ -11,12 +11,12 @@ use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
-use crate::cipher::ways::{Galois, Nibbles, Permute};
+use crate::cipher::substitution::{Galois, Nibbles, Permute};
 use crate::cipher::{Entry, aes, derived};
 use crate::kernel::Part;
 use crate::kernel::fused::Fused;
 #[cfg(feature = "search")]
-use crate::kernel::search::Use;
+use crate::kernel::search::TableReuse;
 use crate::layout::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
@@ -29,14 +29,14 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     blocks(&mut rows);
     aes::rows::along_the_grain(&mut rows);
     for_each_register!(aes, W => aes::rows::by_instructions::<W>(&mut rows));
-    across_the_grain::<u64>(&mut rows);
-    for_each_register!(all, W => across_the_grain::<W>(&mut rows));
-    for_each_register!(more_gates, W => across_the_grain::<W>(&mut rows));
-    for_each_register!(all, W => within_the_byte::<W>(&mut rows));
-    for_each_register!(all, W => aes::rows::between_the_grains::<W, Nibbles, 1>(&mut rows));
-    for_each_register!(byte_tables, W => aes::rows::between_the_grains::<W, Permute, 1>(&mut rows));
-    for_each_register!(galois_of_16, W => aes::rows::between_the_grains::<W, Galois, 2>(&mut rows));
-    for_each_register!(galois_of_32, W => aes::rows::between_the_grains::<W, Galois, 1>(&mut rows));
+    bitsliced_rows::<u64>(&mut rows);
+    for_each_register!(all, W => bitsliced_rows::<W>(&mut rows));
+    for_each_register!(more_gates, W => bitsliced_rows::<W>(&mut rows));
+    for_each_register!(all, W => hsliced_rows::<W>(&mut rows));
+    for_each_register!(all, W => aes::rows::bytesliced_rows::<W, Nibbles, 1>(&mut rows));
+    for_each_register!(byte_tables, W => aes::rows::bytesliced_rows::<W, Permute, 1>(&mut rows));
+    for_each_register!(galois_of_16, W => aes::rows::bytesliced_rows::<W, Galois, 2>(&mut rows));
+    for_each_register!(galois_of_32, W => aes::rows::bytesliced_rows::<W, Galois, 1>(&mut rows));
     for_each_register!(all, W => bytes_of_blocks::<W>(&mut rows));
     #[cfg(feature = "search")]
     search(&mut rows);
@@ -176,8 +176,8 @@ pub(crate) fn kernel<I: Isa>(
     rows: &mut Vec<Variant>,
 ) {
     for direction in Direction::ALL {
-        for usage in Use::ALL {
-            let list = if usage == Use::Once { "-list" } else { "" };
+        for usage in TableReuse::ALL {
+            let list = if usage == TableReuse::Once { "-list" } else { "" };
             let stem = format!("{}-search{list}{}", name, back(direction));
             rows.push(by(way, of::<I>(family, &stem, repr, Action::Search(direction, usage, bind))));
         }
@@ -206,9 +206,9 @@ fn blocks(rows: &mut Vec<Variant>) {
 }
 
 /// Adds the bit-sliced rows: AES, whose rows lie around the counters, and the counters.
-fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
-    aes::rows::across_the_grain::<W>(rows);
+    aes::rows::bitsliced_rows::<W>(rows);
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
@@ -217,8 +217,8 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
 }
 
 /// Adds the rows of `hsliced`: AES, which alone uses it, and the conversions.
-fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
-    aes::rows::within_the_byte::<W>(rows);
+fn hsliced_rows<W: ByteLanes>(rows: &mut Vec<Variant>) {
+    aes::rows::hsliced_rows::<W>(rows);
     group::<W, BitGroup, 8>(Repr::Hsliced { bits: W::BITS }, rows);
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::refused::Refused;
-use super::{DeviceCosts, Signature, Wisdom, digest};
+use super::{DeviceCosts, Fingerprint, Wisdom, digest};
 use crate::block::Cipher;
 use crate::plan::compose::Cost;
 use crate::plan::{Costs, Known};
@@ -30,7 +30,7 @@ struct Head {
 struct Body {
     #[serde(rename = "format")]
     _format: u64,
-    signature: Signature,
+    signature: Fingerprint,
     costs: BTreeMap<String, BTreeMap<String, Row>>,
     devices: BTreeMap<String, Device>,
     digest: String,
@@ -57,7 +57,7 @@ impl Wisdom {
             self.by_cipher.iter().map(|(&cipher, costs)| (cipher, rows(costs))).collect();
         let device = |DeviceCosts { model, costs, threads }: &DeviceCosts| json!({"model": model, "costs": rows(costs), "threads": threads});
         let devices: BTreeMap<_, _> = self.devices().map(|(id, costs)| (id, device(costs))).collect();
-        let Signature { version, cpu, features, variants } = &self.signature;
+        let Fingerprint { version, cpu, features, variants } = &self.signature;
         let signature = json!({"version": version, "cpu": cpu, "features": features, "variants": variants});
         let file = json!({
             "format": FORMAT, "signature": signature, "costs": costs, "devices": devices, "digest": self.digest(),
@@ -78,7 +78,7 @@ impl Wisdom {
             return Err(Refused::Past { format: head.format });
         }
         let body: Body = serde_json::from_str(text).map_err(Refused::corrupt)?;
-        body.signature.admit(&Signature::here())?;
+        body.signature.admit(&Fingerprint::here())?;
         let mut wisdom = Self::new(body.signature);
         for (cipher, rows) in body.costs {
             let cipher: Cipher = cipher.parse().map_err(Refused::corrupt)?;
@@ -99,7 +99,7 @@ impl Wisdom {
 
     /// A digest of the contents, independent of their formatting.
     fn digest(&self) -> String {
-        let Signature { version, cpu, features, variants } = &self.signature;
+        let Fingerprint { version, cpu, features, variants } = &self.signature;
         let mut said =
             [version, cpu, features, variants].map(|text| format!("{text}\n")).concat().into_bytes();
         let ciphers = self.by_cipher.iter().map(|(cipher, costs)| ((*cipher).to_owned(), costs));

@@ -28,7 +28,7 @@ use crate::variant::{Action, Variant, table};
 /// The facts, apart from the variant, that costs depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Signature {
+pub struct Fingerprint {
     /// This library's version.
     pub version: String,
     /// The CPU's model.
@@ -39,7 +39,7 @@ pub struct Signature {
     pub variants: String,
 }
 
-impl Signature {
+impl Fingerprint {
     /// The signature of this machine and version.
     pub fn here() -> Self {
         // Searches, derived kernels and kernels for records with their own keys are excluded. Cargo features
@@ -94,7 +94,7 @@ impl Signature {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wisdom {
-    signature: Signature,
+    signature: Fingerprint,
     by_cipher: BTreeMap<&'static str, Costs>,
     by_device: BTreeMap<String, DeviceCosts>,
 }
@@ -116,12 +116,12 @@ pub struct DeviceCosts {
 
 impl Wisdom {
     /// Wisdom without costs.
-    pub fn new(signature: Signature) -> Self {
+    pub fn new(signature: Fingerprint) -> Self {
         Self { signature, by_cipher: BTreeMap::new(), by_device: BTreeMap::new() }
     }
 
     /// The signature of the costs.
-    pub const fn signature(&self) -> &Signature {
+    pub const fn signature(&self) -> &Fingerprint {
         &self.signature
     }
 

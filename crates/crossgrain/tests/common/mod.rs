@@ -18,7 +18,7 @@ use crossgrain::internal::layout::repr::Repr;
 use crossgrain::internal::reference::{self, modes};
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::plan::{Birth, Job};
+use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
 
@@ -94,37 +94,43 @@ pub(crate) fn forced(variant: &Variant, direction: Direction) -> Options {
 pub(crate) fn run(
     key: &Key,
     direction: Direction,
-    birth: Birth,
+    source: JobSource,
     first: u128,
     options: &Options,
     data: &mut [u8],
 ) {
-    run_buffers(key, direction, birth, first, options, Buffers::in_place(data));
+    run_buffers(key, direction, source, first, options, Buffers::in_place(data));
 }
 
 pub(crate) fn run_buffers(
     key: &Key,
     direction: Direction,
-    birth: Birth,
+    source: JobSource,
     first: u128,
     options: &Options,
     buffers: Buffers<'_>,
 ) {
-    match birth {
-        Birth::Bytes => Ecb::with_options(key, direction, options).unwrap().apply(buffers).unwrap(),
-        Birth::Counter => Ctr::with_options(key, &first.to_be_bytes(), options).unwrap().apply(buffers),
-        Birth::Mode(_) | Birth::Keys { .. } => panic!("not a job on blocks: {birth:?}"),
+    match source {
+        JobSource::Bytes => Ecb::with_options(key, direction, options).unwrap().apply(buffers).unwrap(),
+        JobSource::Counter => Ctr::with_options(key, &first.to_be_bytes(), options).unwrap().apply(buffers),
+        JobSource::Mode(_) | JobSource::Keys { .. } => panic!("not a job on blocks: {source:?}"),
     }
 }
 
 /// The same job computed by the reference.
-pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u128, data: &[u8]) -> Vec<u8> {
+pub(crate) fn expected(
+    key: &Key,
+    direction: Direction,
+    source: JobSource,
+    first: u128,
+    data: &[u8],
+) -> Vec<u8> {
     let cipher = reference::cipher(key);
     let mut data = data.to_vec();
-    match birth {
-        Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
-        Birth::Counter => modes::ctr(&*cipher, first.to_be_bytes(), &mut data),
-        Birth::Mode(_) | Birth::Keys { .. } => panic!("not a job on blocks: {birth:?}"),
+    match source {
+        JobSource::Bytes => modes::ecb(&*cipher, direction, &mut data),
+        JobSource::Counter => modes::ctr(&*cipher, first.to_be_bytes(), &mut data),
+        JobSource::Mode(_) | JobSource::Keys { .. } => panic!("not a job on blocks: {source:?}"),
     }
     data
 }
@@ -156,9 +162,9 @@ macro_rules! with_other {
 
 /// A second implementation: RustCrypto's ciphers and `ctr`, or the reference for ciphers that RustCrypto does
 /// not have.
-pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
-    if with_other!(key, other_run(direction, birth, first, data)).is_none() {
-        data.copy_from_slice(&expected(key, direction, birth, first, data));
+pub(crate) fn other(key: &Key, direction: Direction, source: JobSource, first: u128, data: &mut [u8]) {
+    if with_other!(key, other_run(direction, source, first, data)).is_none() {
+        data.copy_from_slice(&expected(key, direction, source, first, data));
     }
 }
 
@@ -184,16 +190,16 @@ pub(crate) type BlockByBlock = Box<dyn FnMut(&mut Block)>;
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static {}
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static> Other for C {}
 
-fn other_run(cipher: impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+fn other_run(cipher: impl Other, direction: Direction, source: JobSource, first: u128, data: &mut [u8]) {
     let (blocks, _) = ::cipher::array::Array::slice_as_chunks_mut(data);
-    match (birth, direction) {
-        (Birth::Bytes, Direction::Encrypt) => cipher.encrypt_blocks(blocks),
-        (Birth::Bytes, Direction::Decrypt) => cipher.decrypt_blocks(blocks),
-        (Birth::Counter, _) => {
+    match (source, direction) {
+        (JobSource::Bytes, Direction::Encrypt) => cipher.encrypt_blocks(blocks),
+        (JobSource::Bytes, Direction::Decrypt) => cipher.decrypt_blocks(blocks),
+        (JobSource::Counter, _) => {
             let core = CtrCore::<_, Ctr128BE>::inner_iv_init(&cipher, &first.to_be_bytes().into());
             StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
         }
-        (Birth::Mode(_) | Birth::Keys { .. }, _) => panic!("not a job on blocks: {birth:?}"),
+        (JobSource::Mode(_) | JobSource::Keys { .. }, _) => panic!("not a job on blocks: {source:?}"),
     }
 }
 
@@ -212,7 +218,7 @@ pub(crate) fn forced_jobs() -> Vec<(&'static Variant, Job, Options)> {
         .filter_map(here)
         .flat_map(|variant| {
             let jobs = Cipher::ALL.into_iter().flat_map(|cipher| check::jobs(variant, cipher));
-            let jobs = jobs.filter(|job| matches!(job.birth, Birth::Bytes | Birth::Counter));
+            let jobs = jobs.filter(|job| matches!(job.source, JobSource::Bytes | JobSource::Counter));
             jobs.map(move |job| (variant, job, forced(variant, job.direction)))
         })
         .collect()

@@ -3,7 +3,7 @@
 
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::aes::description::schedule;
-use crossgrain::internal::cipher::folded::{self, Lacks};
+use crossgrain::internal::cipher::folded::{self, FoldedConstants};
 use crossgrain::internal::cipher::serpent;
 use crossgrain::internal::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
 use crossgrain::internal::circuit::affine::multiply;
@@ -129,9 +129,10 @@ impl OfDescribed<'_> {
 
 /// S-box constants that kernels fold into the round keys: those of GFNI on input and output, and the output
 /// constants of nibble tables.
-fn constants<C: Description>() -> [Vec<Lacks>; 2] {
-    let all: Vec<_> = C::BOXES.iter().map(|sbox| Lacks::of(sbox).unwrap_or(Lacks::NOTHING)).collect();
-    let of_outputs = all.iter().map(|lacks| Lacks { input: 0, ..*lacks }).collect();
+fn constants<C: Description>() -> [Vec<FoldedConstants>; 2] {
+    let all: Vec<_> =
+        C::BOXES.iter().map(|sbox| FoldedConstants::of(sbox).unwrap_or(FoldedConstants::NOTHING)).collect();
+    let of_outputs = all.iter().map(|lacks| FoldedConstants { input: 0, ..*lacks }).collect();
     [all, of_outputs]
 }
 

@@ -27,7 +27,7 @@ mod check {
     use crossgrain::internal::check::{forced, jobs};
     use crossgrain::internal::variant::{Leaks, Variant, table};
     use crossgrain::mode::{Aead as _, Cbc, Chain, Ctr, Ecb, Gcm, Ocb, Options, OwnKeys, Record};
-    use crossgrain::plan::{Birth, Fused, Job};
+    use crossgrain::plan::{Fused, Job, JobSource};
     use crossgrain::{Buffers, Cipher, Direction, Error, Features, Key};
 
     use super::{memcheck, modes};
@@ -81,7 +81,7 @@ mod check {
         let mut seen = Seen { claims_nothing: true, reports: 0 };
         for cipher in Cipher::ALL {
             // A search must branch on its hits.
-            for job in jobs(variant, cipher).into_iter().filter(|job| !job.birth.is_search()) {
+            for job in jobs(variant, cipher).into_iter().filter(|job| !job.source.is_search()) {
                 let options = forced(variant, job.direction, features);
                 // Reports without secret data do not count. LLVM compares whole enums, including bytes that
                 // were never written.
@@ -104,37 +104,37 @@ mod check {
         }
         let (key, buffers) =
             (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
-        let leaks = match job.birth {
-            Birth::Keys { .. } => Leaks::Nothing,
+        let leaks = match job.source {
+            JobSource::Keys { .. } => Leaks::Nothing,
             // Whether a tag is right is public, and `modes` opens messages.
-            Birth::Mode(Fused::Ocb) if job.direction == Direction::Decrypt => Leaks::Nothing,
-            Birth::Mode(Fused::Gcm) => {
+            JobSource::Mode(Fused::Ocb) if job.direction == Direction::Decrypt => Leaks::Nothing,
+            JobSource::Mode(Fused::Gcm) => {
                 let gcm = Gcm::with_options(&key, 16, options)?;
                 gcm.seal(&[1; 12], &[], buffers)?;
                 gcm.plans()[0].leaks()
             }
-            Birth::Mode(Fused::Ocb) => {
+            JobSource::Mode(Fused::Ocb) => {
                 let ocb = Ocb::with_options(&key, 16, options)?;
                 ocb.seal(&[1; 12], &[], buffers)?;
                 ocb.plans()[0].leaks()
             }
-            Birth::Mode(Fused::Chains) => {
+            JobSource::Mode(Fused::Chains) => {
                 let cbc = Cbc::with_options(&key, Direction::Encrypt, options)?;
                 cbc.apply(&mut Chain::from([1; 16]), buffers)?;
                 cbc.plans()[0].leaks()
             }
-            Birth::Mode(Fused::OwnKeys) => {
+            JobSource::Mode(Fused::OwnKeys) => {
                 let own = OwnKeys::with_options(job.cipher, options)?;
                 own.ecb(job.direction, &mut [Record::new(&key, [0; 16], buffers)])?;
                 own.plans(job.direction)[0].leaks()
             }
-            Birth::Bytes => {
+            JobSource::Bytes => {
                 let ecb = Ecb::with_options(&key, job.direction, options)?;
                 ecb.apply(buffers)?;
                 ecb.block(data.first_chunk_mut().expect("there is more than a block"));
                 ecb.plans()[0].leaks()
             }
-            Birth::Counter => {
+            JobSource::Counter => {
                 let mut ctr = Ctr::with_options(&key, &[0xff; 16], options)?;
                 ctr.apply(buffers);
                 ctr.plans()[0].leaks()

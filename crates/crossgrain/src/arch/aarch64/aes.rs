@@ -44,6 +44,13 @@ impl<I: AesIsa> CarrylessLanes for Vector<I> {
 }
 
 impl<I: AesIsa> AesLanes for Vector<I> {
+    type OneBlock = Self;
+
+    #[inline(always)]
+    fn one_block(isa: I) -> I {
+        isa
+    }
+
     #[inline(always)]
     fn encrypt_round(self, key: Self) -> Self {
         vector!(veorq_u8(vaesmcq_u8(vaeseq_u8(self.0, vdupq_n_u8(0))), key.0))
@@ -98,7 +105,7 @@ impl<I: AesIsa> AesLanes for Vector<I> {
 
     /// Assembly here would keep LLVM from merging the XOR of a round into the next AESE.
     #[inline(always)]
-    fn settled(self) -> Self {
+    fn pinned(self) -> Self {
         self
     }
 }

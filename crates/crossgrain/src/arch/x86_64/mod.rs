@@ -371,6 +371,19 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn load_part_just_stored(isa: I, bytes: &[u8]) -> Self {
+        assert!(bytes.len() <= Self::BYTES);
+        if bytes.len() == Self::BYTES {
+            return Self::load(isa, bytes);
+        }
+        if bytes.is_empty() {
+            return Self::splat(isa, 0);
+        }
+        // SAFETY: the caller has the token, and the slice has this number of bytes.
+        Self(unsafe { R::load_part_in_pieces(bytes.as_ptr(), bytes.len()) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn store_part(self, bytes: &mut [u8]) {
         assert!(bytes.len() <= Self::BYTES);
         if bytes.len() == Self::BYTES {
@@ -525,12 +538,19 @@ impl<I: VbmiIsa> ByteTables for Vector<__m512i, I> {
 }
 
 /// Tokens whose CPUs have AES rounds on registers of their width.
-trait AesIsa: CarrylessIsa {}
+trait AesIsa: CarrylessIsa + Into<AesNi> {}
 impl AesIsa for AesNi {}
 impl AesIsa for Vaes256 {}
 impl AesIsa for Vaes512 {}
 
 impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
+    type OneBlock = AesWord128;
+
+    #[inline(always)]
+    fn one_block(isa: I) -> AesNi {
+        isa.into()
+    }
+
     #[inline(always)]
     fn encrypt_round(self, key: Self) -> Self {
         // SAFETY: a value of this type exists, so its AES instructions do.
@@ -581,9 +601,9 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn settled(self) -> Self {
+    fn pinned(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.settled() }, PhantomData)
+        Self(unsafe { self.0.pinned() }, PhantomData)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loads and stores of 1 to 31 bytes, for registers without masked instructions.
+//! Loads and stores of parts of registers without masked instructions.
 //!
 //! A load reads two overlapping pieces, each of a power of two bytes. One starts at the first byte, the other
 //! ends at the last. PSHUFB shifts the second to its position, and OR joins them: where they overlap, their
@@ -9,9 +9,10 @@
 //! smaller stores. The load then waits until all of them have left the store buffer, 15 cycles or more.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_cvtsi32_si128, _mm_loadl_epi64, _mm_loadu_si32, _mm_loadu_si128, _mm_or_si128,
-    _mm_shuffle_epi8, _mm_storel_epi64, _mm_storeu_si32, _mm_storeu_si128, _mm256_castsi256_si128,
-    _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_zextsi128_si256,
+    __m128i, __m256i, __m512i, _mm_cvtsi32_si128, _mm_loadl_epi64, _mm_loadu_si32, _mm_loadu_si128,
+    _mm_or_si128, _mm_shuffle_epi8, _mm_storel_epi64, _mm_storeu_si32, _mm_storeu_si128,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_loadu_si256,
+    _mm256_zextsi128_si256, _mm512_inserti64x4, _mm512_zextsi256_si512,
 };
 
 use crate::arch::wipe;
@@ -113,6 +114,25 @@ pub(super) unsafe fn load_part_of_two(bytes: *const u8, len_bytes: usize) -> __m
         }
         let back = _mm_loadu_si128(bytes.add(len_bytes - 16).cast());
         _mm256_inserti128_si256::<1>(front, shifted_down(back, 32 - len_bytes))
+    }
+}
+
+/// Loads the first bytes of four lanes. The rest of the lanes is zero.
+///
+/// # Safety
+/// `len_bytes`, 1 to 63, must be readable, and the CPU must have AVX-512.
+#[inline(always)]
+pub(super) unsafe fn load_part_of_four(bytes: *const u8, len_bytes: usize) -> __m512i {
+    // SAFETY: every piece lies within the bytes that the caller guarantees.
+    unsafe {
+        if len_bytes < 32 {
+            return _mm512_zextsi256_si512(load_part_of_two(bytes, len_bytes));
+        }
+        let front = _mm512_zextsi256_si512(_mm256_loadu_si256(bytes.cast()));
+        if len_bytes == 32 {
+            return front;
+        }
+        _mm512_inserti64x4::<1>(front, load_part_of_two(bytes.add(32), len_bytes - 32))
     }
 }
 

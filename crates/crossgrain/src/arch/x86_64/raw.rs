@@ -91,6 +91,12 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     /// Reads `len_bytes` bytes and no further byte. The others are zero. `len_bytes` is at least 1 and less than
     /// the register's length.
     unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self;
+    /// The same without masked loads.
+    #[inline(always)]
+    unsafe fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::load_part(bytes, len_bytes) }
+    }
     /// Writes the first `len_bytes` bytes and no further byte. `len_bytes` is at least 1 and less than the
     /// register's length.
     unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize);
@@ -105,7 +111,7 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     /// The same value, in a register at this point. The compiler keeps the instructions that compute and use
     /// it in program order.
     #[inline(always)]
-    unsafe fn settled(self) -> Self {
+    unsafe fn pinned(self) -> Self {
         self
     }
 
@@ -364,17 +370,18 @@ raw!(
     fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
         _mm512_maskz_loadu_epi8(first_bytes(len_bytes), bytes.cast())
     }
+    fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_four(bytes, len_bytes) }
     fn store_part(self, bytes: *mut u8, len_bytes: usize) {
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }
     fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
-    fn settled(self) -> Self { settled(self) }
+    fn pinned(self) -> Self { pinned(self) }
 );
 
-/// [`Raw::settled`] of 512-bit registers.
+/// [`Raw::pinned`] of 512-bit registers.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn settled(mut word: __m512i) -> __m512i {
+fn pinned(mut word: __m512i) -> __m512i {
     // SAFETY: the assembly contains no instruction. The compiler keeps assembly blocks in order.
     unsafe { asm!("/* {} */", inout(zmm_reg) word, options(nomem, nostack, preserves_flags)) };
     word

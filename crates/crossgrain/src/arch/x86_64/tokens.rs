@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
-use crate::arch::Features;
 use crate::arch::token::isa;
+use crate::arch::{Features, Isa};
 
 pub(in crate::arch) fn detect_features() -> Features {
     let has_avx512 = is_x86_feature_detected!("avx512f")
@@ -65,14 +65,14 @@ pub fn hashes_best_in_lanes(features: Features) -> bool {
     features.contains(Features::AVX2)
 }
 
-/// Whether the CPU executes 512-bit instructions in one piece and shuffles two registers at a time. AMD's
-/// CPUs do from Zen 5 on (family 26). Zen 4 executes them in halves. Intel's CPUs have one port for these
-/// shuffles.
+/// Whether shuffles of 512-bit registers are cheap enough to load and store chains by squares of blocks. They
+/// are on AMD from Zen 5 on (family 26), and on Intel from Sapphire Rapids on, which is the first with
+/// AVX-512 FP16. Zen 4 executes them in halves.
 pub(crate) fn shuffles_whole_registers() -> bool {
     static DOES: LazyLock<bool> = LazyLock::new(|| {
         let version = ask(1).eax;
         let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
-        ask(0).ebx.to_le_bytes() == *b"Auth" && family >= 26
+        if is_intel() { is_x86_feature_detected!("avx512fp16") } else { family >= 26 }
     });
     *DOES
 }
@@ -159,3 +159,18 @@ isa!(
     Vclmul512, "vclmul512", Features::AVX512.with(Features::CLMUL).with(Features::VCLMUL), enter_vclmul512,
     "avx512f,avx512bw,avx512dq,avx512vl,bmi2,pclmulqdq,vpclmulqdq"
 );
+
+/// CPUs with AES rounds on wider registers have those on one block, too, and those with AVX2 have SSSE3.
+macro_rules! includes_aesni {
+    ($($Wider:ident)*) => {
+        $(impl From<$Wider> for AesNi {
+            #[inline(always)]
+            fn from(_: $Wider) -> Self {
+                const { assert!($Wider::NEEDS.contains(Features::AES_ROUNDS)) };
+                Self(())
+            }
+        })*
+    };
+}
+
+includes_aesni!(Vaes256 Vaes512);

@@ -4,11 +4,9 @@
 //! steps and rounds that the planner may choose, and the rounds of CTR after `head`. Whole-cipher kernels are
 //! generated from the cipher's description (`cipher::derived::kernels`).
 //!
-//! Layout: `Repr::Bytesliced`.
-//! Needs `ByteLanes` and a `Way`, the form of substitution.
-//! Source: FIPS 197.
-//! Invariant: a `Way` may omit constants of the S-box. Whole ciphers fold them into round keys; single steps
-//! add them.
+//! Layout: `Repr::Bytesliced`. Needs `ByteLanes` and a `Substitution`, the form of substitution. Source: FIPS
+//! 197. Invariant: a `Substitution` may omit constants of the S-box. Whole ciphers fold them into round keys;
+//! single steps add them.
 
 use std::fmt;
 
@@ -21,9 +19,9 @@ use super::steps::Part;
 use crate::arch::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 use crate::block::{Block, Direction};
 use crate::cipher::derived::kernels::BytesOnLanes;
-use crate::cipher::folded::Lacks;
+use crate::cipher::folded::FoldedConstants;
 use crate::cipher::sliced::{Forms, Lanes};
-use crate::cipher::ways::Way;
+use crate::cipher::substitution::Substitution;
 use crate::cipher::{Bytes as _, Description as _};
 use crate::kernel::TilePart;
 use crate::layout::convert::{BlocksToGroups, ByteGroup, Load};
@@ -36,16 +34,16 @@ type State<W> = [[W; 1]; 16];
 type ByteKey = [u64; 16];
 
 /// A step or a middle round, with its round key in this form.
-pub struct Step<W: ByteLanes, Y: Way<W>> {
+pub struct Step<W: ByteLanes, Y: Substitution<W>> {
     isa: W::Isa,
     part: Part,
     direction: Direction,
     forms: Forms<W, Y>,
     key: Zeroizing<ByteKey>,
-    lacks: Lacks,
+    lacks: FoldedConstants,
 }
 
-impl<W: ByteLanes, Y: Way<W>> Step<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Step<W, Y> {
     /// A step or a round with the key of `round`. `None` if this form of substitution cannot compute the
     /// S-boxes.
     pub fn new(
@@ -94,7 +92,7 @@ impl<W: ByteLanes, Y: Way<W>> Step<W, Y> {
 }
 
 #[inline(always)]
-fn mix_columns<W: ByteLanes, Y: Way<W>, const INVERSE: bool>(
+fn mix_columns<W: ByteLanes, Y: Substitution<W>, const INVERSE: bool>(
     s: Lanes<'_, Aes, W, Y, 1>,
     mut state: State<W>,
 ) -> State<W> {
@@ -104,15 +102,15 @@ fn mix_columns<W: ByteLanes, Y: Way<W>, const INVERSE: bool>(
     state
 }
 
-impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Step<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> fmt::Debug for Step<W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bytesliced::{}({} bits)", self.part.planned().name(self.direction), W::BITS)
     }
 }
 
-struct StepOnTile<'a, W: ByteLanes, Y: Way<W>>(&'a Step<W, Y>, &'a mut Tile, usize);
+struct StepOnTile<'a, W: ByteLanes, Y: Substitution<W>>(&'a Step<W, Y>, &'a mut Tile, usize);
 
-impl<W: ByteLanes, Y: Way<W>> Kernel for StepOnTile<'_, W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Kernel for StepOnTile<'_, W, Y> {
     type Output = ();
 
     #[inline(always)]
@@ -134,7 +132,7 @@ impl<W: ByteLanes, Y: Way<W>> Kernel for StepOnTile<'_, W, Y> {
     }
 }
 
-impl<W: ByteLanes, Y: Way<W>> TilePart for Step<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> TilePart for Step<W, Y> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
         if self.part == Part::ShiftRows {
             tile.phase = self.part.phase_after(self.direction, usize::from(tile.phase)) as u8;
@@ -146,9 +144,9 @@ impl<W: ByteLanes, Y: Way<W>> TilePart for Step<W, Y> {
 
 /// Encryption from round 3 on, for counter blocks whose first two rounds come from `head`.
 #[derive(Debug)]
-pub struct Tail<W: ByteLanes, Y: Way<W>>(BytesOnLanes<Aes, W, Y, 1>);
+pub struct Tail<W: ByteLanes, Y: Substitution<W>>(BytesOnLanes<Aes, W, Y, 1>);
 
-impl<W: ByteLanes, Y: Way<W>> Tail<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Tail<W, Y> {
     /// The keystream of CTR with an expanded key. `None` if this form of substitution cannot compute the
     /// S-boxes.
     pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Option<Walk<Self>> {
@@ -160,7 +158,7 @@ impl<W: ByteLanes, Y: Way<W>> Tail<W, Y> {
     }
 }
 
-impl<W: ByteLanes, Y: Way<W>> head::Tail for Tail<W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> head::Tail for Tail<W, Y> {
     const BUNDLE_BLOCKS: usize = W::BYTES;
     const WORD_BYTES: usize = W::BYTES;
 
@@ -173,9 +171,9 @@ impl<W: ByteLanes, Y: Way<W>> head::Tail for Tail<W, Y> {
     }
 }
 
-struct TailOnTile<'a, W: ByteLanes, Y: Way<W>>(&'a Tail<W, Y>, &'a Start<'a>, &'a mut Tile, usize);
+struct TailOnTile<'a, W: ByteLanes, Y: Substitution<W>>(&'a Tail<W, Y>, &'a Start<'a>, &'a mut Tile, usize);
 
-impl<W: ByteLanes, Y: Way<W>> Kernel for TailOnTile<'_, W, Y> {
+impl<W: ByteLanes, Y: Substitution<W>> Kernel for TailOnTile<'_, W, Y> {
     type Output = ();
 
     #[inline(always)]

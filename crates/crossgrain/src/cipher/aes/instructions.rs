@@ -9,20 +9,25 @@
 //! Invariant: in a remainder, a partly filled register loads and stores only its existing lanes or, in CTR,
 //! bytes. Nothing past the end is read or written.
 
+use std::any::Any;
 use std::fmt;
 
+use super::gcm_siv::run as run_gcm_siv;
 use super::key::WideKeys;
 use super::masked::Masked;
 use super::rounds::{MIDDLE_LEAST, Middle, round};
+use super::serial::Runner;
 use super::{chains, gcm};
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family};
+use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 use crate::mode::ocb::kernel::OcbKernel;
 use crate::mode::ocb::mask::{LongMasks, Masks};
 use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
@@ -42,7 +47,7 @@ pub struct Cipher<W: AesLanes> {
     direction: Direction,
     pub(super) keys: WideKeys,
     /// The round-1 tables of GCM, after `prepare_gcm`.
-    heads: Option<Wiped<gcm::Heads>>,
+    round1: Option<Wiped<gcm::Round1Table>>,
 }
 
 impl<W: AesLanes> Cipher<W> {
@@ -63,7 +68,7 @@ impl<W: AesLanes> Cipher<W> {
 
     /// The same, with round keys in the order in which the direction uses them.
     pub(super) const fn with_keys(isa: W::Isa, direction: Direction, keys: WideKeys) -> Self {
-        Self { isa, direction, keys, heads: None }
+        Self { isa, direction, keys, round1: None }
     }
 
     pub(super) const fn isa(&self) -> W::Isa {
@@ -72,8 +77,8 @@ impl<W: AesLanes> Cipher<W> {
 
     /// The round-1 tables of GCM.
     #[inline(always)]
-    pub(super) fn heads(&self) -> &gcm::Heads {
-        self.heads.as_ref().expect("GCM is prepared before it is run")
+    pub(super) fn round1(&self) -> &gcm::Round1Table {
+        self.round1.as_ref().expect("GCM is prepared before it is run")
     }
 }
 
@@ -154,8 +159,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 
     fn rekey(&mut self, key: &[u8]) -> bool {
         self.take(key);
-        if let Some(heads) = &mut self.heads {
-            heads.begin::<W>(self.isa, &self.keys);
+        if let Some(round1) = &mut self.round1 {
+            round1.begin::<W>(self.isa, &self.keys);
         }
         true
     }
@@ -171,12 +176,39 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     fn is_shallow(&self) -> bool {
         true
     }
+
+    #[allow(private_interfaces, reason = "only modes call it")]
+    fn serial<'j, 'a, 'b>(
+        &self,
+        inverse: Option<&dyn WholePart>,
+        job: Serial<'j, 'a, 'b>,
+    ) -> Option<Serial<'j, 'a, 'b>> {
+        let inverse = match inverse {
+            None => None,
+            Some(inverse) => match inverse.round_keys() {
+                None => return Some(job),
+                Some(keys) => keys.downcast_ref(),
+            },
+        };
+        job.run_by(&Runner { cipher: self, inverse });
+        None
+    }
+
+    #[allow(private_interfaces, reason = "only the mode calls it")]
+    fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {
+        run_gcm_siv::<W::OneBlock>(W::one_block(self.isa), &self.keys, job);
+        true
+    }
+
+    fn round_keys(&self) -> Option<&dyn Any> {
+        Some(&self.keys)
+    }
 }
 
 impl<W: AesLanes> Cipher<W> {
     /// [`GcmKernel::prepare`](crate::mode::gcm::kernel::GcmKernel::prepare).
     pub(super) fn prepare_gcm(&mut self, h: &Block) -> Ghash {
-        self.heads.insert(Wiped::new(gcm::Heads::none())).begin::<W>(self.isa, &self.keys);
+        self.round1.insert(Wiped::new(gcm::Round1Table::none())).begin::<W>(self.isa, &self.keys);
         let ghash = Ghash::new(h, W::Isa::NEEDS);
         debug_assert!(ghash.is_bound_to::<W>());
         ghash
@@ -254,7 +286,7 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     while len_bytes - at >= bundle_bytes {
         let output = kernel.run::<IN_FLIGHT>(run.load_all(isa, at), at / BLOCK_BYTES);
         run.store(at, output);
-        run.expect_steadily(at + AHEAD_BYTES, bundle_bytes);
+        run.prefetch_steadily(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
     drop(run);

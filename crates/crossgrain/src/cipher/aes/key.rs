@@ -263,7 +263,7 @@ impl<W: AesLanes> Kernel for Take<'_, W> {
 /// Computes a schedule in registers, four words at a time, and puts them into `places`. It begins after the lanes of
 /// the key.
 #[inline(always)]
-fn in_lanes<W: AesLanes, P, const KEY_LANES: usize>(
+pub(super) fn in_lanes<W: AesLanes, P, const KEY_LANES: usize>(
     isa: W::Isa,
     mut known: [W; KEY_LANES],
     places: impl Iterator<Item = P>,

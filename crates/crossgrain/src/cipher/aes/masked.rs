@@ -6,9 +6,8 @@
 use super::instructions::{Bundle, IN_FLIGHT, over_bundles};
 use super::key::WideKeys;
 use super::rounds::Middle;
-use crate::arch::{AesLanes, Buffers, Kernel, each};
+use crate::arch::{AesLanes, Buffers, Kernel, Register as _, each};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::kernel::sum::added;
 use crate::mode::ocb::mask::{LongMasks, TABLE_BLOCKS};
 
 /// OCB over whole blocks. The number of the first block is one more than a multiple of [`TABLE_BLOCKS`].
@@ -29,11 +28,9 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
         let mut bundle = MaskedBundle::<W, ENCRYPT>::new(isa, keys, masks, buffers.len_bytes());
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         over_bundles(isa, &mut bundle, buffers);
-        let mut sums = [0; 64];
-        bundle.sum.store(&mut sums[..W::BYTES]);
         // The remainder was decrypted together with padding after it, so its plaintext is added here.
         let rest = if ENCRYPT { 0..0 } else { buffers.len_bytes() - bundle.left..buffers.len_bytes() };
-        added(added(0, &sums[..W::BYTES]), &buffers.output_mut()[rest]).to_le_bytes()
+        sum_of_lanes(isa, bundle.sum, &buffers.output_mut()[rest])
     }
 }
 
@@ -72,7 +69,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
             keys,
             before: W::broadcast(isa, &masks.before),
             across: W::broadcast(isa, &masks.table[Self::BLOCKS]),
-            least_step: W::broadcast(isa, masks.step_to(Self::BLOCKS)),
+            least_step: W::broadcast(isa, masks.constants.step_to(Self::BLOCKS)),
             last_lane: W::load(isa, &last_lane[..W::BYTES]),
             masks,
             sum: W::splat(isa, 0),
@@ -100,7 +97,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
     fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
         let Self { isa, ref masks, .. } = *self;
         let number = masks.blocks_before + block + Self::BLOCKS;
-        let step = W::broadcast(isa, masks.step_to(number)) ^ self.least_step;
+        let step = W::broadcast(isa, masks.constants.step_to(number)) ^ self.least_step;
         let table = &masks.table[1..=Self::BLOCKS].as_flattened()[..N * W::BYTES];
         let mut entries = each!(i < N => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
         if N == IN_FLIGHT {
@@ -128,6 +125,21 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT
         }
         state
     }
+}
+
+/// The sum of all lanes and blocks. It leaves the registers in one store, because its reader loads the whole.
+#[inline(always)]
+fn sum_of_lanes<W: AesLanes>(isa: W::Isa, lanes: W, blocks: &[u8]) -> Block {
+    let mut bytes = [0; 64];
+    lanes.store(&mut bytes[..W::BYTES]);
+    let isa = W::one_block(isa);
+    let mut sum = W::OneBlock::splat(isa, 0);
+    for block in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0.iter().chain(blocks.as_chunks().0) {
+        sum = sum ^ W::OneBlock::load(isa, block);
+    }
+    let mut block = [0; BLOCK_BYTES];
+    sum.store(&mut block);
+    block
 }
 
 #[inline(always)]

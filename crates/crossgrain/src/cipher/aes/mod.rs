@@ -6,7 +6,7 @@
 //!
 //! * `table`: table lookups on bytes
 //! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`.
-//!   `rounds` has the middle rounds
+//!   `rounds` has the middle rounds, `serial` single blocks, and `gcm_siv` its short messages
 //! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
 //!   blocks
 //! * `own_keys`, `lane_schedule`, `search`: one key per lane
@@ -20,6 +20,7 @@ pub mod bytesliced;
 mod chains;
 pub mod description;
 mod gcm;
+mod gcm_siv;
 #[cfg(feature = "device")]
 pub(crate) mod gpu;
 pub mod head;
@@ -39,6 +40,7 @@ pub mod scalar;
 pub mod search;
 #[cfg(feature = "search")]
 pub(crate) mod search_rows;
+mod serial;
 pub mod steps;
 pub mod table;
 pub mod walk;

@@ -20,7 +20,7 @@ use super::rounds::{RoundKey, rounds, with_due, with_first};
 use crate::arch::{AesLanes, Isa, Kernel, Lane32, each};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::kernel::WholePart as _;
-use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
+use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource, by_steps, counter, run_alone};
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
 
@@ -136,14 +136,14 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         }
     }
 
-    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+    fn run(&mut self, source: RecordSource, records: &mut [&mut Record<'_>]) {
         let (mut longest, isa) = (0, self.isa);
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
                 for (round, row) in self.rows.iter().enumerate().take(self.key_bytes / 4 + 7) {
                     self.alone.keys.set(round, &row.0[lane]);
                 }
-                run_alone(born, record, &|source, buffers| self.alone.run(source, buffers));
+                run_alone(source, record, &|source, buffers| self.alone.run(source, buffers));
             } else {
                 longest = longest.max(record.buffers.len_bytes());
             }
@@ -151,10 +151,10 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         let rows = self.rows();
         match self.direction {
             _ if longest <= BLOCK_BYTES => {
-                by_steps(born, records, long_bytes::<W>(), &|blocks, count| self.blocks(blocks, count));
+                by_steps(source, records, long_bytes::<W>(), &|blocks, count| self.blocks(blocks, count));
             }
-            Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, born, records }),
-            Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, born, records }),
+            Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, source, records }),
+            Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, source, records }),
         }
     }
 
@@ -253,7 +253,7 @@ fn last_round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
 struct Run<'a, 'b, 'c, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     rows: Rows<'a>,
-    born: Born,
+    source: RecordSource,
     records: &'a mut [&'b mut Record<'c>],
 }
 
@@ -262,7 +262,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, rows, born, records } = self;
+        let Self { isa, rows, source, records } = self;
         let (mut lane, mut at) = (0, 0);
         let mut before = W::splat(isa, 0);
         while lane < records.len() {
@@ -277,9 +277,9 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
                     (lane, at) = (lane + 1, 0);
                     continue;
                 }
-                assert!(born == Born::Counter || len_bytes.is_multiple_of(BLOCK_BYTES));
+                assert!(source == RecordSource::Counter || len_bytes.is_multiple_of(BLOCK_BYTES));
                 let input = loaded::<W>(isa, &record.buffers.input()[at..]);
-                (state[count], added[count]) = around(isa, born, &record.iv, input, at, &mut before);
+                (state[count], added[count]) = around(isa, source, &record.iv, input, at, &mut before);
                 places[count] = (lane, at);
                 (count, at) = (count + 1, at + W::BYTES);
             }
@@ -334,11 +334,18 @@ fn stored<W: AesLanes>(word: W, left: &mut [u8]) {
 /// For the register of input at byte `at` of a record: the register that enters the cipher, and the one that
 /// is added to the result. `before` is the previous register of input.
 #[inline(always)]
-fn around<W: AesLanes>(isa: W::Isa, born: Born, iv: &Block, input: W, at: usize, before: &mut W) -> (W, W) {
-    match born {
-        Born::Bytes => (input, W::splat(isa, 0)),
-        Born::Counter => (counters_from(isa, counter(iv).skip((at / BLOCK_BYTES) as u128)), input),
-        Born::Chained => {
+fn around<W: AesLanes>(
+    isa: W::Isa,
+    source: RecordSource,
+    iv: &Block,
+    input: W,
+    at: usize,
+    before: &mut W,
+) -> (W, W) {
+    match source {
+        RecordSource::Bytes => (input, W::splat(isa, 0)),
+        RecordSource::Counter => (counters_from(isa, counter(iv).skip((at / BLOCK_BYTES) as u128)), input),
+        RecordSource::Chained => {
             let earlier = input.preceded_by(if at == 0 { W::broadcast(isa, iv) } else { *before });
             *before = input;
             (input, earlier)

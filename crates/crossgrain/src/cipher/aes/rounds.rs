@@ -96,10 +96,10 @@ impl<W: AesLanes, const N: usize> Between<W, N> {
         self.due = key;
     }
 
-    /// The registers [`settled`](AesLanes::settled).
+    /// The registers [`pinned`](AesLanes::pinned).
     #[inline(always)]
-    pub(super) fn settle(&mut self) {
-        self.state = each!(i < N => self.state[i].settled());
+    pub(super) fn pin(&mut self) {
+        self.state = each!(i < N => self.state[i].pinned());
     }
 
     /// The registers, with all keys added.

@@ -9,7 +9,7 @@ use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as
 use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register, Wiped};
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
-use crate::cipher::ways::Way;
+use crate::cipher::substitution::Substitution;
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
@@ -112,7 +112,7 @@ fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
 }
 
 /// Adds bit-sliced rows: parts, fused rounds and the whole cipher.
-pub(crate) fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+pub(crate) fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
@@ -136,7 +136,7 @@ pub(crate) fn walk_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
 }
 
 /// Adds rows on eight words (`hsliced`): parts, rounds and whole cipher.
-pub(crate) fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
+pub(crate) fn hsliced_rows<W: ByteLanes>(rows: &mut Vec<Variant>) {
     let repr = Repr::Hsliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
@@ -147,7 +147,7 @@ pub(crate) fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
 
 /// Adds rows on sixteen words (`bytesliced`): parts, rounds and whole cipher, with one method of
 /// substitution. The whole cipher processes `N` bundles side by side.
-pub(crate) fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+pub(crate) fn bytesliced_rows<W: ByteLanes, Y: Substitution<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let repr = Repr::Bytesliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);

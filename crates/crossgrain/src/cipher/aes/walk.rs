@@ -30,6 +30,7 @@ use crate::message::AeadMessage;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmKernel, GcmNonce, GcmParams};
+use crate::mode::gcm_siv::kernel::GcmSivJob;
 
 /// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks.
 /// Using it saves two rounds per block. Found by `crossgrain bench`, see docs/measuring.md.
@@ -142,6 +143,11 @@ impl<W: AesLanes> WholePart for Walk<W> {
 
     fn is_shallow(&self) -> bool {
         self.plain.is_shallow()
+    }
+
+    #[allow(private_interfaces, reason = "only the mode calls it")]
+    fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {
+        self.plain.gcm_siv(job)
     }
 }
 

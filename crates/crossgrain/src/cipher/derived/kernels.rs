@@ -13,7 +13,7 @@ use crate::arch::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, w
 use crate::block::Direction;
 use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
-use crate::cipher::ways::Way;
+use crate::cipher::substitution::Substitution;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
 use crate::kernel::{Part, Parts, TilePart, boxed};
 
@@ -25,7 +25,8 @@ pub(crate) static PARTS: Parts = Parts {
 };
 
 /// A cipher of bytes or of words with its state in lanes, `N` bundles side by side.
-pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> {
+pub struct OnLanes<C, W: ByteLanes, Y: Substitution<W>, K: Clone + Default + zeroize::Zeroize, const N: usize>
+{
     isa: W::Isa,
     direction: Direction,
     forms: Forms<W, Y>,
@@ -36,7 +37,7 @@ pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zer
     cipher: PhantomData<fn() -> C>,
 }
 
-impl<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> fmt::Debug
+impl<C, W: ByteLanes, Y: Substitution<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> fmt::Debug
     for OnLanes<C, W, Y, K, N>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +51,7 @@ pub type BytesOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u64, N>;
 /// A cipher of words in lanes.
 pub type WordsOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u32, N>;
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
     /// The cipher in one direction. `keys` are the bytes of its round keys for that direction, or of its last
     /// rounds only. `None` if this form of substitution cannot compute the S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &[u8]) -> Option<Self> {
@@ -73,7 +74,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, 
     }
 }
 
-impl<C: OnWords, W: ByteLanes, Y: Way<W>, const N: usize> WordsOnLanes<C, W, Y, N> {
+impl<C: OnWords, W: ByteLanes, Y: Substitution<W>, const N: usize> WordsOnLanes<C, W, Y, N> {
     /// The cipher in one direction; `None` if this form of substitution cannot compute the S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
         let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
@@ -83,13 +84,13 @@ impl<C: OnWords, W: ByteLanes, Y: Way<W>, const N: usize> WordsOnLanes<C, W, Y, 
     }
 }
 
-struct BytesKernel<'a, C, W: ByteLanes, Y: Way<W>, const N: usize>(
+struct BytesKernel<'a, C, W: ByteLanes, Y: Substitution<W>, const N: usize>(
     &'a BytesOnLanes<C, W, Y, N>,
     &'a mut Tile,
     usize,
 );
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel<'_, C, W, Y, N> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>, const N: usize> Kernel for BytesKernel<'_, C, W, Y, N> {
     type Output = ();
 
     #[inline(always)]
@@ -107,7 +108,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel
     }
 }
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> TilePart for BytesOnLanes<C, W, Y, N> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>, const N: usize> TilePart for BytesOnLanes<C, W, Y, N> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
         self.isa.enter(BytesKernel(self, tile, blocks));
     }
@@ -118,29 +119,29 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> TilePart for BytesOnLa
 /// A round waits for its own instructions, and the rounds of other bundles fill these gaps. A pass reads the
 /// words that it changes from the tile and writes them back. This takes fewer instructions than keeping that
 /// many bundles in registers and on the stack.
-pub struct InPasses<C, W: ByteLanes, Y: Way<W>>(BytesOnLanes<C, W, Y, 1>);
+pub struct InPasses<C, W: ByteLanes, Y: Substitution<W>>(BytesOnLanes<C, W, Y, 1>);
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>> InPasses<C, W, Y> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>> InPasses<C, W, Y> {
     /// As [`BytesOnLanes::new`].
     pub fn new(isa: W::Isa, direction: Direction, keys: &[u8]) -> Option<Self> {
         BytesOnLanes::new(isa, direction, keys).map(Self)
     }
 }
 
-impl<C, W: ByteLanes, Y: Way<W>> fmt::Debug for InPasses<C, W, Y> {
+impl<C, W: ByteLanes, Y: Substitution<W>> fmt::Debug for InPasses<C, W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InPasses({:?})", self.0)
     }
 }
 
 /// Passes over the bundles of a tile.
-struct OverTile<'a, C, W: ByteLanes, Y: Way<W>> {
+struct OverTile<'a, C, W: ByteLanes, Y: Substitution<W>> {
     lanes: Lanes<'a, C, W, Y, 1>,
     bundles: &'a mut [[W; 16]],
     keys: &'a [u64],
 }
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Passes for OverTile<'_, C, W, Y> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>> Passes for OverTile<'_, C, W, Y> {
     #[inline(always)]
     fn pass<P: Pass>(&mut self) {
         let (keys, rest) = self.keys.split_at(P::KEYS);
@@ -155,9 +156,9 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Passes for OverTile<'_, C, W, Y> {
     }
 }
 
-struct PassesKernel<'a, C, W: ByteLanes, Y: Way<W>>(&'a InPasses<C, W, Y>, &'a mut Tile, usize);
+struct PassesKernel<'a, C, W: ByteLanes, Y: Substitution<W>>(&'a InPasses<C, W, Y>, &'a mut Tile, usize);
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Kernel for PassesKernel<'_, C, W, Y> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>> Kernel for PassesKernel<'_, C, W, Y> {
     type Output = ();
 
     #[inline(always)]
@@ -169,19 +170,21 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Kernel for PassesKernel<'_, C, W, Y> {
     }
 }
 
-impl<C: OnBytes, W: ByteLanes, Y: Way<W>> TilePart for InPasses<C, W, Y> {
+impl<C: OnBytes, W: ByteLanes, Y: Substitution<W>> TilePart for InPasses<C, W, Y> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
         self.0.isa.enter(PassesKernel(self, tile, blocks));
     }
 }
 
-struct WordsKernel<'a, C, W: ByteLanes, Y: Way<W>, const N: usize>(
+struct WordsKernel<'a, C, W: ByteLanes, Y: Substitution<W>, const N: usize>(
     &'a WordsOnLanes<C, W, Y, N>,
     &'a mut Tile,
     usize,
 );
 
-impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for WordsKernel<'_, C, W, Y, N> {
+impl<C: OnWords, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize> Kernel
+    for WordsKernel<'_, C, W, Y, N>
+{
     type Output = ();
 
     #[inline(always)]
@@ -204,7 +207,9 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
     }
 }
 
-impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> TilePart for WordsOnLanes<C, W, Y, N> {
+impl<C: OnWords, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize> TilePart
+    for WordsOnLanes<C, W, Y, N>
+{
     fn run(&self, tile: &mut Tile, blocks: usize) {
         self.isa.enter(WordsKernel(self, tile, blocks));
     }

@@ -14,7 +14,7 @@
 use super::kernels::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
 use crate::arch::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 use crate::block::Direction;
-use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
+use crate::cipher::substitution::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Substitution};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
@@ -85,7 +85,7 @@ fn whole<C: Description, I: Isa>(
     }
 }
 
-fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Substitution<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys.of(direction))?))
@@ -95,7 +95,7 @@ fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
-fn passes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+fn passes<C: OnBytes + Scheduled, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(InPasses::<C, W, Y>::new(isa, direction, keys.of(direction))?))
@@ -106,7 +106,9 @@ fn passes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Varian
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way, bind, instructions, rows);
 }
 
-fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize>(
+    rows: &mut Vec<Variant>,
+) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
@@ -121,7 +123,7 @@ fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usiz
 
 /// The suffix that distinguishes rows of one instruction set: the method and the number of bundles side by
 /// side.
-fn way<W: ByteLanes, Y: Way<W>>(bundles: usize) -> String {
+fn way<W: ByteLanes, Y: Substitution<W>>(bundles: usize) -> String {
     match (Y::NAME, bundles) {
         (name, 1) => name.to_owned(),
         ("", _) => format!("x{bundles}"),

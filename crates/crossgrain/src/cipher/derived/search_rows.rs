@@ -5,9 +5,9 @@ use crate::arch::{ByteLanes, Isa, Portable, for_each_register};
 use crate::block::Direction;
 use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
-use crate::cipher::ways::{self, Way};
+use crate::cipher::substitution::{self, Substitution};
 use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::kernel::search::{Step, Use};
+use crate::kernel::search::{Step, TableReuse};
 use crate::layout::repr::Repr;
 use crate::variant::table::{back, bitsliced, by_table, kernel, of};
 use crate::variant::{Action, BindSearch, BindStep, Variant};
@@ -65,7 +65,7 @@ fn step<C: Description>(
 const LISTED: f64 = 60.0;
 
 /// Instructions per bundle of a search on registers. An S-box takes two more, for constants.
-fn on_registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(direction: Direction) -> f64 {
+fn on_registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Direction) -> f64 {
     let of_box = |sbox: &Sbox| Y::instructions(sbox) + 2.0;
     let ((rounds, bytes), schedule) = (U::work(direction), Work::on_keys::<U::Cipher>(direction));
     let [rounds, schedule] =
@@ -74,7 +74,7 @@ fn on_registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(direction: Direction) -> 
 }
 
 /// Adds a complete search on registers, with a method for the cipher's S-boxes.
-fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+fn registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         Some(Box::new(registers::Search::<U, W, Y>::new(W::Isa::detect(features)?, cipher, known)?))
     };
@@ -83,7 +83,7 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
     kernel::<W::Isa>((<U::Cipher as Listed>::FAMILY, names.family), repr, Y::NAME, bind, rows);
     for row in &mut rows[from..] {
         row.instructions = Some(match row.action {
-            Action::Search(_, Use::Once, _) => {
+            Action::Search(_, TableReuse::Once, _) => {
                 |direction| on_registers::<U, W, Y>(direction) + LISTED * W::BYTES as f64
             }
             _ => on_registers::<U, W, Y>,
@@ -94,11 +94,11 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
 /// Adds searches on registers with the methods that may be the fastest.
 fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     if U::Cipher::HAS_STRUCTURE {
-        for_each_register!(widest_without_byte_tables, W => registers::<U, W, ways::Nibbles>(rows));
-        for_each_register!(galois_of_32, W => registers::<U, W, ways::Galois>(rows));
+        for_each_register!(widest_without_byte_tables, W => registers::<U, W, substitution::Nibbles>(rows));
+        for_each_register!(galois_of_32, W => registers::<U, W, substitution::Galois>(rows));
     } else {
-        for_each_register!(widest_without_byte_tables, W => registers::<U, W, ways::Scan>(rows));
-        for_each_register!(byte_tables_and_galois, W => registers::<U, W, ways::PermuteGalois>(rows));
+        for_each_register!(widest_without_byte_tables, W => registers::<U, W, substitution::Scan>(rows));
+        for_each_register!(byte_tables_and_galois, W => registers::<U, W, substitution::PermuteGalois>(rows));
     }
 }
 

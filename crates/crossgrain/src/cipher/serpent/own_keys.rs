@@ -20,7 +20,7 @@ use crate::arch::{Isa, Kernel, Lane32, each, unrolled, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::cipher::serpent::schedule::Schedule;
 use crate::kernel::lanes::Lanes;
-use crate::kernel::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
+use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource, by_steps, run_alone};
 use crate::layout::repr::word_lane;
 use crate::message::Record;
 use crate::mode::chained::chain::{Rule, Strand};
@@ -133,7 +133,7 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
         }
     }
 
-    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+    fn run(&mut self, born: RecordSource, records: &mut [&mut Record<'_>]) {
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
                 let keys = RoundKeys::from_words(self.of_lane(lane));

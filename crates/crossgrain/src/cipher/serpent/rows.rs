@@ -16,9 +16,9 @@ use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
 /// Adds the rows.
 pub(crate) fn push(rows: &mut Vec<Variant>) {
-    across_the_grain::<u64>(rows);
+    bitsliced_rows::<u64>(rows);
     // Rotations only rename bits. Where they cost instructions, this may be faster than words.
-    for_each_register!(many_without_rotations, W => across_the_grain::<W>(rows));
+    for_each_register!(many_without_rotations, W => bitsliced_rows::<W>(rows));
     on_words::<u32>(rows);
     for_each_register!(all, W => on_words::<W>(rows));
     for_each_register!(more_gates, W => on_words::<W>(rows));
@@ -35,7 +35,7 @@ fn serpent_parts(direction: Direction) -> impl Iterator<Item = Part> {
 }
 
 /// Adds bit-sliced rows: parts, rounds and whole cipher.
-fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
         Some(Box::new(serpent_bitsliced::Sliced::<W>::new(isa, part, direction, keys, round)))

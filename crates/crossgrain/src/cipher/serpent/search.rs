@@ -16,7 +16,7 @@ use super::vsliced::State;
 use crate::arch::{Isa, Kernel, Lane32, Portable, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse};
 use crate::layout::repr::block_of_lane;
 
 /// A kernel for one known block.
@@ -58,9 +58,9 @@ fn pad(key: &[u8], bytes: &mut [u8]) {
 
 /// Computes one key's start: its eight words, or, to decrypt with a table that is used often, the prekeys at
 /// the end of its schedule.
-pub(crate) fn start(direction: Direction, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+pub(crate) fn start(direction: Direction, key: &[u8], usage: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
     pad(key, blocks.as_flattened_mut());
-    if (direction, usage) == (Direction::Decrypt, Use::Often) {
+    if (direction, usage) == (Direction::Decrypt, TableReuse::Often) {
         let [low, high] = [words_of(&blocks[0]), words_of(&blocks[1])];
         let last = Schedule::last_prekeys(Portable, each!(i < 8 => if i < 4 { low[i] } else { high[i - 4] }));
         for (bytes, word) in blocks.as_flattened_mut().as_chunks_mut::<4>().0.iter_mut().zip(last) {
@@ -87,7 +87,7 @@ impl<W: Lane32> Lanes for Search<W> {
         self.key_bytes
     }
 
-    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+    fn start(&self, key: &[u8], usage: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
         start(self.direction, key, usage, blocks);
     }
 
@@ -95,7 +95,13 @@ impl<W: Lane32> Lanes for Search<W> {
         self.isa.enter(Transposed(self.isa, [&blocks[0], &blocks[1]]))
     }
 
-    fn run(&self, usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
+    fn run(
+        &self,
+        usage: TableReuse,
+        bundles: &[[W; 8]],
+        outer: &[Block; START_BLOCKS],
+        found: &mut [u64],
+    ) -> bool {
         let outer = [words_of(&outer[0]), words_of(&outer[1])];
         match self.direction {
             Direction::Encrypt => {
@@ -131,7 +137,7 @@ impl<W: Lane32> Kernel for Transposed<'_, W> {
 /// Tries all bundles with one outer key, in the direction of encryption or, with `BACK`, of decryption.
 struct Try<'a, W: Lane32, const BACK: bool> {
     search: &'a Search<W>,
-    usage: Use,
+    usage: TableReuse,
     bundles: &'a [[W; 8]],
     outer: [[u32; 4]; 2],
     found: &'a mut [u64],
@@ -151,7 +157,7 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found) {
             let mut start = each!(i < 8 => inner[i] ^ outer[i]);
-            if BACK && usage == Use::Once {
+            if BACK && usage == TableReuse::Once {
                 start = Schedule::last_prekeys(isa, start);
             }
             let state = if BACK { decrypt(isa, input, start) } else { encrypt(isa, input, start) };

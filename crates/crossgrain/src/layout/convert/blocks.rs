@@ -118,7 +118,7 @@ impl<W: Register, T: Transpose<W>, const ADD: bool> Kernel for StoreTile<'_, W, 
         let (phase, mut bundle) = (usize::from(tile.phase), 0);
         while !rest.is_empty() {
             let (mut now, later) = rest.split_at(TILE_WORDS * W::BYTES);
-            now.expect(TILE_BYTES, TILE_WORDS * W::BYTES);
+            now.prefetch(TILE_BYTES, TILE_WORDS * W::BYTES);
             let words = NamedWords { words: tile.bundle(isa, bundle), phase };
             let output = OutputRows::<W, ADD>(isa, now);
             T::transpose(isa, scratch.bundle_mut(isa, 0), words, output);

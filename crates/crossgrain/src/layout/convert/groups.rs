@@ -136,7 +136,7 @@ impl<W: Register, G: Group<W, N>, const N: usize> Kernel for StoreGroups<'_, W, 
                 group = each!(i < N => group[i] ^ input[i]);
             }
             buffers.store_all(bundle * bundle_bytes, group);
-            buffers.expect(bundle * bundle_bytes + TILE_BYTES, bundle_bytes);
+            buffers.prefetch(bundle * bundle_bytes + TILE_BYTES, bundle_bytes);
         }
     }
 }

@@ -15,22 +15,22 @@
 //! `open` decrypts before it can compare the tag. If the tag is wrong, it overwrites the output with zeros.
 
 pub mod reference;
+pub(crate) mod serial;
 
 use std::fmt;
-use std::slice;
 
-use super::aead::{Aead, Groups, SHORT_BYTES, Short, by_groups, open_those_with_tags};
+use self::serial::CcmJob;
+use super::aead::{Aead, Groups, Single, by_groups, open_those_with_tags};
 use super::cmac::absorb;
 use super::ctr::counted::apply_counters;
-use super::few::{Few, Lists, add, take_front};
+use super::lists::{Lists, OneOrMany, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, WipedBytes, wipe};
-use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::arch::{Buffers, wipe};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key, part_number};
 use crate::kernel::Source;
-use crate::kernel::sum::sum;
+use crate::kernel::serial::Serial;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
-use crate::mode::ctr::counter::Counter;
 use crate::plan::{Fused, Job, Plan};
 use crate::run::{Program, Threads};
 
@@ -87,6 +87,10 @@ struct Front {
 }
 
 impl Front {
+    fn blocks(&self) -> &[Block] {
+        self.bytes().as_chunks().0
+    }
+
     fn bytes(&self) -> &[u8] {
         &self.blocks[..self.len_bytes]
     }
@@ -133,22 +137,20 @@ impl Ccm {
         Ok(Self { counter, chain, tag_bytes })
     }
 
-    /// A block of flags, nonce and number.
-    fn block(nonce: &[u8], flags: usize, number: u64) -> Block {
-        let mut block = (u128::from(number)).to_be_bytes();
-        block[0] = (flags | (BLOCK_BYTES - 2 - nonce.len())) as u8;
-        block[1..=nonce.len()].copy_from_slice(nonce);
-        block
+    /// A block of flags, nonce and number, as a big-endian number.
+    fn block(nonce: &[u8], flags: usize, number: u64) -> u128 {
+        let flags = flags | (BLOCK_BYTES - 2 - nonce.len());
+        (flags as u128) << 120 | part_number(nonce).swap_bytes() >> 8 | u128::from(number)
     }
 
     /// The first counter blocks of messages (SP 800-38C A.3). The counter blocks before these are for the
     /// tags.
-    fn counters(messages: &[AeadMessage<'_>]) -> Few<Block> {
-        messages.iter().map(|message| Self::block(message.nonce, 0, 1)).collect()
+    fn counters(messages: &[AeadMessage<'_>]) -> OneOrMany<Block> {
+        messages.iter().map(|message| Self::block(message.nonce, 0, 1).to_be_bytes()).collect()
     }
 
     /// The headers of messages.
-    fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
+    fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> OneOrMany<Header<'a>> {
         messages.iter().map(|message| self.header(message)).collect()
     }
 
@@ -168,7 +170,7 @@ impl Ccm {
         if headers.len() > 1 && all <= headers.len() * FORMATTED_BLOCKS_MAX {
             let mut lists = Lists::new(all);
             let [mut rest] = lists.each();
-            let formatted: Few<_> = strings()
+            let formatted: OneOrMany<_> = strings()
                 .map(|strings| {
                     let place = take_front(&mut rest, blocks(strings));
                     format(strings, place);
@@ -177,8 +179,8 @@ impl Ccm {
                 .collect();
             return absorb(&self.chain, threads, sums, &formatted);
         }
-        let fronts: Few<_> = headers.iter().map(|(front, _)| front.bytes()).collect();
-        let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
+        let fronts: OneOrMany<_> = headers.iter().map(|(front, _)| front.bytes()).collect();
+        let aads: OneOrMany<_> = headers.iter().map(|(_, aad)| *aad).collect();
         absorb(&self.chain, threads, sums, &fronts);
         self.absorb_padded(threads, &aads, sums, spare);
         self.absorb_padded(threads, plaintexts, sums, spare);
@@ -190,7 +192,7 @@ impl Ccm {
         let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
         let mut front = [0; 2 * BLOCK_BYTES];
         let (first, second) = front.split_at_mut(BLOCK_BYTES);
-        first.copy_from_slice(&Self::block(nonce, flags, len_bytes as u64));
+        first.copy_from_slice(&Self::block(nonce, flags, len_bytes as u64).to_be_bytes());
         let len = aad.len() as u64;
         let count = match len {
             0 => return (Front { blocks: front, len_bytes: BLOCK_BYTES }, aad),
@@ -206,8 +208,10 @@ impl Ccm {
     /// Continues CBC-MACs over strings, each padded with zeros to whole blocks. `spare` has a block of
     /// scratch memory for each string.
     fn absorb_padded(&self, threads: Threads, strings: &[&[u8]], sums: &mut [Block], spare: &mut [Block]) {
-        let wholes: Few<_> = strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
-        let rests: Few<_> = strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
+        let wholes: OneOrMany<_> =
+            strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
+        let rests: OneOrMany<_> =
+            strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
         absorb(&self.chain, threads, sums, &wholes);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
@@ -217,14 +221,15 @@ impl Ccm {
             block[..rest.len()].copy_from_slice(rest);
         }
         let used = |rest: &[u8]| if rest.is_empty() { 0 } else { BLOCK_BYTES };
-        let padded: Few<_> = spare.iter().zip(&*rests).map(|(block, rest)| &block[..used(rest)]).collect();
+        let padded: OneOrMany<_> =
+            spare.iter().zip(&*rests).map(|(block, rest)| &block[..used(rest)]).collect();
         absorb(&self.chain, threads, sums, &padded);
     }
 
     /// Turns sums into tags: XORs the encrypted counter blocks with number 0.
     fn mask(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], masks: &mut [Block]) {
         for (mask, message) in masks.iter_mut().zip(messages) {
-            *mask = Self::block(message.nonce, 0, 0);
+            *mask = Self::block(message.nonce, 0, 0).to_be_bytes();
         }
         self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.as_flattened_mut()));
         add(sums, masks);
@@ -261,7 +266,7 @@ impl Aead for Ccm {
         self.counter.plans()
     }
 
-    by_groups!(short);
+    by_groups!(single);
 }
 
 impl Groups for Ccm {
@@ -277,7 +282,7 @@ impl Groups for Ccm {
         let (counters, headers) = (Self::counters(messages), self.headers(messages));
         let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
-        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
         self.sums(threads, &headers, &plaintexts, [sums, spare]);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         self.mask(threads, messages, sums, spare);
@@ -294,7 +299,8 @@ impl Groups for Ccm {
         let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
-        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: OneOrMany<_> =
+            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.sums(threads, &headers, &plaintexts, [sums, spare]);
         self.mask(threads, messages, sums, spare);
         for ((message, sum), opened) in messages.iter_mut().zip(sums).zip(opened) {
@@ -306,32 +312,14 @@ impl Groups for Ccm {
     }
 }
 
-impl Short for Ccm {
-    /// One run of CTR from counter block 0 on gives the mask of the tag and encrypts the message. The input
-    /// of the CBC-MAC is copied into one string, so that one chain authenticates all of it.
-    fn run_short(&self, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
+impl Single for Ccm {
+    fn run_single(&self, _: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
         let (front, aad) = self.header(message);
-        let (first, len_bytes) = (Self::block(message.nonce, 0, 0), message.buffers.len_bytes());
-        let mut stream = WipedBytes([0; BLOCK_BYTES + SHORT_BYTES]);
-        stream[BLOCK_BYTES..][..len_bytes].copy_from_slice(message.buffers.input());
-        let mut string = WipedBytes([0; 2 * BLOCK_BYTES + 2 * SHORT_BYTES]);
-        let (header, data) = string.split_at_mut(front.len_bytes + aad.len().next_multiple_of(BLOCK_BYTES));
-        header[..front.len_bytes].copy_from_slice(front.bytes());
-        header[front.len_bytes..][..aad.len()].copy_from_slice(aad);
-        if direction == Direction::Encrypt {
-            data[..len_bytes].copy_from_slice(message.buffers.input());
-        }
-        let counter = Source::Counter(Counter::big_endian(u128::from_be_bytes(first)));
-        self.counter.run_by(Threads::ONE, counter, Buffers::in_place(&mut stream[..BLOCK_BYTES + len_bytes]));
-        let Some((mask, output)) = stream.split_first_chunk() else { unreachable!("it begins with a block") };
-        if direction == Direction::Decrypt {
-            data[..len_bytes].copy_from_slice(&output[..len_bytes]);
-        }
-        message.buffers.output_mut().copy_from_slice(&output[..len_bytes]);
-        let string_bytes = header.len() + len_bytes.next_multiple_of(BLOCK_BYTES);
-        let mut mac = WipedBytes([0; BLOCK_BYTES]);
-        absorb(&self.chain, Threads::ONE, slice::from_mut(&mut mac), &[&string[..string_bytes]]);
-        sum(*mac, *mask)
+        let counter = Self::block(message.nonce, 0, 0);
+        let (opens, buffers) = (direction == Direction::Decrypt, message.buffers.reborrow());
+        let mut job = CcmJob { opens, front: front.blocks(), aad, counter, buffers, tag: [0; BLOCK_BYTES] };
+        self.chain.serial(Serial::Ccm(&mut job));
+        job.tag
     }
 }
 

@@ -12,16 +12,20 @@
 //! the functions here.
 
 pub(crate) mod reference;
+pub(crate) mod serial;
 
 use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
+use self::serial::{CmacJob, LastKeys, split_last};
 use super::chained::chain::{Data, Rule, Strand};
-use super::few::Few;
+use super::lists::OneOrMany;
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::kernel::serial::Serial;
+use crate::kernel::sum::sum;
 use crate::kernel::{Keys, Source};
 use crate::mode::{Options, Tag};
 use crate::plan::{Job, Plan};
@@ -42,9 +46,8 @@ use crate::run::{Program, Threads};
 /// ```
 pub struct Cmac {
     program: Program,
-    /// K1 and K2 (SP 800-38B §6.1), for a whole last block and a padded one. Boxed, so that moving `Cmac`
-    /// leaves no copies of them.
-    last_keys: Box<Zeroizing<[u128; 2]>>,
+    /// Boxed, so that moving `Cmac` leaves no copies of them.
+    last_keys: Box<Zeroizing<LastKeys>>,
 }
 
 impl Cmac {
@@ -68,7 +71,7 @@ impl Cmac {
     /// CMAC under a key.
     pub(super) fn of(keys: &Keys<'_>, options: &Options) -> Result<Self, Error> {
         let program = options.program(Job::of_chains(keys.cipher()), keys)?;
-        let mut last_keys = Box::new(Zeroizing::new([0; 2]));
+        let mut last_keys = Box::new(Zeroizing::new([[0; BLOCK_BYTES]; 2]));
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
         program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
         **last_keys = last_keys_of(&l);
@@ -79,9 +82,10 @@ impl Cmac {
     /// The 16-byte tag of a message.
     pub fn tag(&self, message: &[u8]) -> Tag {
         let _clear = ClearRegisters;
-        let mut tag = [[0; BLOCK_BYTES]];
-        self.tags_after(self.program.threads(), &mut tag, &[message]);
-        tag[0].into()
+        let zero = [0; BLOCK_BYTES];
+        let mut job = CmacJob { last_keys: &self.last_keys, state: zero, message, tag: zero };
+        self.program.serial(Serial::Cmac(&mut job));
+        job.tag.into()
     }
 
     /// The tags of messages, computed together.
@@ -124,12 +128,18 @@ impl Cmac {
     /// An empty message is taken as an empty last block with padding. This is right only if no blocks precede
     /// it.
     pub(super) fn tags_after(&self, threads: Threads, states: &mut [Block], messages: &[&[u8]]) {
-        let chains: Few<_> = messages.iter().map(|message| split_last(message).0).collect();
+        let chains: OneOrMany<_> =
+            messages.iter().map(|message| split_last(message).0.as_flattened()).collect();
         absorb(&self.program, threads, states, &chains);
         for (state, message) in states.iter_mut().zip(messages) {
             *state = self.last(state, split_last(message).1);
         }
         self.program.run_by(threads, Source::Bytes, Buffers::in_place(states.as_flattened_mut()));
+    }
+
+    /// K1 and K2.
+    pub(super) fn last_keys(&self) -> &LastKeys {
+        &self.last_keys
     }
 
     /// The state XOR the last block and its key.
@@ -170,13 +180,13 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], 
 }
 
 /// K1 and K2, from L, the encrypted block of zeros (SP 800-38B §6.1).
-pub(super) const fn last_keys_of(l: &Block) -> [u128; 2] {
+pub(super) const fn last_keys_of(l: &Block) -> LastKeys {
     let whole = double(u128::from_be_bytes(*l));
-    [whole, double(whole)]
+    [whole.to_be_bytes(), double(whole).to_be_bytes()]
 }
 
 /// The state XOR the last block, padded if it is not whole, and the key that belongs to it.
-pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &[u128; 2]) -> Block {
+pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &LastKeys) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[..last.len()].copy_from_slice(last);
     let key = match block.get_mut(last.len()) {
@@ -186,12 +196,7 @@ pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &[u128; 2])
             padded
         }
     };
-    (u128::from_be_bytes(*state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
-}
-
-/// The whole blocks before the last block, and the last block. It is empty only if the message is.
-pub(super) fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
-    message.split_at(message.len().saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES)
+    sum(sum(*state, block), *key)
 }
 
 impl fmt::Debug for Cmac {

@@ -9,7 +9,7 @@ use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::Source;
 use crate::message::AeadMessage;
-use crate::mode::few::{Lists, take_front};
+use crate::mode::lists::{Lists, take_front};
 use crate::run::{Program, Threads};
 
 /// Longer messages are encrypted one by one.

@@ -179,7 +179,7 @@ impl Ctr {
         let len_bytes = output.len();
         let output = Buffers::in_place(output);
         // `finish` reads the part again, so it has to stay in a cache.
-        let goes_past_caches = finish.is_none() && Buffers::pay_past_caches(len_bytes);
+        let goes_past_caches = finish.is_none() && Buffers::streaming_stores_pay(len_bytes);
         let head_bytes = if goes_past_caches { output.bytes_to_line(BLOCK_BYTES) } else { 0 };
         let (head, rest) = output.split_at(head_bytes);
         let head = (!head.is_empty()).then_some(head);

@@ -11,18 +11,24 @@
 //! checks it before it decrypts.
 
 pub(crate) mod reference;
+pub(crate) mod serial;
 
 use std::fmt;
 use std::slice::{from_mut, from_ref};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, by_groups};
+use self::serial::{EaxJob, Omacs};
+use super::aead::{Aead, Groups, by_groups, verdict};
 use super::cmac::Cmac;
 use super::ctr::counted::apply_counters;
-use super::few::{Few, Lists, add};
+use super::ctr::counter::Counter;
+use super::lists::{Lists, OneOrMany, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use crate::arch::ClearRegisters;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::kernel::Source;
+use crate::kernel::serial::Serial;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Fused, Job, Plan};
@@ -65,9 +71,8 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct Eax {
     counter: Program,
     cmac: Cmac,
-    /// For each t: the state after the block of t, and OMACₜ of the empty string. Boxed, so that moving `Eax`
-    /// leaves no copies of them.
-    omacs: Box<Zeroizing<[[Block; 2]; 3]>>,
+    /// Boxed, so that moving `Eax` leaves no copies of them.
+    omacs: Box<Zeroizing<Omacs>>,
     tag_bytes: usize,
 }
 
@@ -110,6 +115,18 @@ impl Eax {
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 
+    /// Runs a message block by block. The result is its tag as a whole block, and the first counter block as
+    /// a number. Nothing is decrypted.
+    fn run_single(&self, direction: Direction, message: &mut AeadMessage<'_>) -> (Block, u128) {
+        let AeadMessage { nonce, aad, ref mut buffers, .. } = *message;
+        let (omacs, last_keys) = (&**self.omacs, self.cmac.last_keys());
+        let (opens, buffers) = (direction == Direction::Decrypt, buffers.reborrow());
+        let tag = [0; BLOCK_BYTES];
+        let mut job = EaxJob { opens, omacs, last_keys, nonce, aad, buffers, counter: 0, tag };
+        self.cmac.program().serial(Serial::Eax(&mut job));
+        (job.tag, job.counter)
+    }
+
     /// Computes OMACₜ of each message, for one t.
     fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]], omacs: &mut [Block]) {
         let [chained, of_nothing] = &self.omacs[of as usize];
@@ -123,8 +140,8 @@ impl Eax {
 
     /// The first counter blocks of messages, and the XOR of the OMACs that do not depend on the ciphertext.
     fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>], [counters, sums]: [&mut [Block]; 2]) {
-        let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
-        let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: OneOrMany<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: OneOrMany<_> = messages.iter().map(|message| message.aad).collect();
         self.omacs(threads, Of::Nonce, &nonces, counters);
         self.omacs(threads, Of::Aad, &aads, sums);
         add(sums, counters);
@@ -149,7 +166,25 @@ impl Aead for Eax {
         self.counter.plans()
     }
 
-    by_groups!();
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let (tag, _) = self.run_single(Direction::Encrypt, message);
+        message.tag = Tag::cut(&tag, self.tag_bytes);
+        Ok(())
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let (tag, counter) = self.run_single(Direction::Decrypt, message);
+        let right = Tag::cut(&tag, self.tag_bytes) == message.tag;
+        if right {
+            let first = Source::Counter(Counter::big_endian(counter));
+            self.counter.run(first, message.buffers.reborrow());
+        }
+        verdict(self, message, right)
+    }
+
+    by_groups!(many);
 }
 
 impl Groups for Eax {
@@ -166,7 +201,8 @@ impl Groups for Eax {
         let [counters, sums, omacs] = lists.each();
         self.headers(threads, messages, [counters, sums]);
         self.apply(threads, counters, messages);
-        let ciphertexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let ciphertexts: OneOrMany<_> =
+            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
         add(sums, omacs);
         for (message, sum) in messages.iter_mut().zip(sums) {
@@ -178,7 +214,7 @@ impl Groups for Eax {
         let mut lists = Lists::new(messages.len());
         let [counters, sums, omacs] = lists.each();
         self.headers(threads, messages, [counters, sums]);
-        let ciphertexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let ciphertexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
         self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
         add(sums, omacs);
         for ((message, opened), sum) in messages.iter().zip(&mut *opened).zip(sums) {

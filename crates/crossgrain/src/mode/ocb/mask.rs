@@ -95,17 +95,37 @@ pub struct LongMasks<'a> {
     pub(crate) before: Block,
     /// The masks of blocks 0 to [`TABLE_BLOCKS`] if the mask of block 0 were zero.
     pub(crate) table: &'a [Block; TABLE_BLOCKS + 1],
-    /// L₀, L₁ and so on.
-    pub(crate) steps: &'a [Block; usize::BITS as usize],
+    /// The constants of the key.
+    pub(crate) constants: &'a Constants,
 }
 
-impl<'a> LongMasks<'a> {
+/// The constants of a key (RFC 7253 §4.1).
+pub struct Constants {
+    /// L₀, L₁ and so on, one for each bit of a block number, lowest first.
+    pub(crate) steps: [Block; usize::BITS as usize],
+    /// L_*, for an incomplete last block.
+    pub(crate) rest: Block,
+    /// L_$, for the checksum.
+    pub(crate) sum: Block,
+}
+
+impl Constants {
+    /// Zeros, to be filled in place: a move would leave a copy.
+    pub(crate) const ZERO: Self =
+        Self { steps: [[0; BLOCK_BYTES]; _], rest: [0; BLOCK_BYTES], sum: [0; BLOCK_BYTES] };
+
     /// The difference between the mask of block `number` and that of the block before it. Block numbers are
     /// public.
     #[inline(always)]
-    pub(crate) const fn step_to(&self, number: usize) -> &'a Block {
+    pub(crate) const fn step_to(&self, number: usize) -> &Block {
         // The remainder avoids a bounds check. It changes nothing: a block number is not 0.
         &self.steps[(number.trailing_zeros() % usize::BITS) as usize]
+    }
+}
+
+impl fmt::Debug for Constants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Constants(secret)")
     }
 }
 

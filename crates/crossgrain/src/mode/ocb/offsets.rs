@@ -10,29 +10,21 @@
 use std::mem;
 use std::sync::OnceLock;
 
-use super::mask::{LongMasks, Masks, TABLE_BLOCKS};
+use super::mask::{Constants, LongMasks, Masks, TABLE_BLOCKS};
 use crate::arch::Wiped;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::sum::sum;
-use crate::mode::aead::SHORT_BYTES;
 use crate::mode::xts::tweak::double;
 use crate::run::Program;
 
 /// Blocks that share a table of offsets. The table and their data fill half of a first-level cache.
 pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;
 
-/// Offsets that are computed with the key: enough for short messages and their associated data.
-const NEAR_BLOCKS: usize = SHORT_BYTES / BLOCK_BYTES + 2;
-
 /// The constants of a key and the offsets computed from them (RFC 7253 §4.1). Their owner's memory is wiped.
 pub(super) struct Offsets {
-    /// L₀, L₁ and so on, one for each bit of a block number, lowest first.
-    steps: [Block; usize::BITS as usize],
-    /// L_* for an incomplete last block, and L_$ for the checksum.
-    rest_and_sum: [Block; 2],
-    /// Entry i is the offset of block i if the initial offset is zero.
-    near: [Block; NEAR_BLOCKS],
-    /// The same for a whole group, computed for the first message that needs more than `near`.
+    constants: Constants,
+    /// Entry i is the offset of block i if the initial offset is zero, for a whole group. Computed for the
+    /// first long message.
     table: OnceLock<Wiped<Table>>,
 }
 
@@ -47,32 +39,23 @@ struct Table {
 const _: () = assert!((mem::offset_of!(Table, entries) + BLOCK_BYTES).is_multiple_of(align_of::<Table>()));
 
 impl Offsets {
-    /// Zeros. This is a separate function, because its frame is as large as the offsets. They are computed after
-    /// it has returned, so callers that wipe the stack need not wipe deeper for it.
-    #[inline(never)]
-    fn zeros() -> Wiped<Self> {
-        let zero = [0; BLOCK_BYTES];
-        Wiped::new(Self {
-            steps: [zero; usize::BITS as usize],
-            rest_and_sum: [zero; 2],
-            near: [zero; NEAR_BLOCKS],
-            table: OnceLock::new(),
-        })
-    }
-
     pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
         // Filled in place, because moving the offsets would leave a copy.
-        let mut offsets = Self::zeros();
-        let Self { rest_and_sum, steps, near, .. } = &mut *offsets;
-        enciphers.block(&mut rest_and_sum[0]);
-        rest_and_sum[1] = doubled(rest_and_sum[0]);
-        let mut step = rest_and_sum[1];
+        let mut offsets = Wiped::new(Self { constants: Constants::ZERO, table: OnceLock::new() });
+        let Constants { steps, rest, sum } = &mut offsets.constants;
+        enciphers.block(rest);
+        *sum = doubled(*rest);
+        let mut step = *sum;
         for place in steps.iter_mut() {
             step = doubled(step);
             *place = step;
         }
-        fill(near, steps);
         offsets
+    }
+
+    /// The constants of the key.
+    pub(super) const fn constants(&self) -> &Constants {
+        &self.constants
     }
 
     /// The offsets of a group. A key that seals only short messages never computes them.
@@ -80,71 +63,47 @@ impl Offsets {
         let table = self.table.get_or_init(|| {
             let zero = [0; BLOCK_BYTES];
             let mut table = Wiped::new(Table { to_line: [zero; 3], entries: [zero; GROUP_BLOCKS + 1] });
-            fill(&mut table.entries, &self.steps);
+            fill(&mut table.entries, &self.constants.steps);
             table
         });
         &table.entries
     }
 
-    /// The part that is common to the offsets of a group: `first` XOR the constants for the group's first
-    /// number. `number` is a block in the group, and public.
-    fn shared(&self, first: u128, number: usize) -> u128 {
+    /// The part that is common to the offsets of a group if the initial offset is zero: the constants for the
+    /// group's first number. `number` is a block in the group, and public.
+    fn shared(&self, number: usize) -> Block {
         let number = number / GROUP_BLOCKS * GROUP_BLOCKS;
         let mut ones = number ^ number >> 1;
-        let mut sum = first;
+        let mut shared = [0; BLOCK_BYTES];
         while ones > 0 {
-            sum ^= u128::from_be_bytes(self.steps[ones.trailing_zeros() as usize]);
+            shared = sum(shared, self.constants.steps[ones.trailing_zeros() as usize]);
             ones &= ones - 1;
         }
-        sum
+        shared
     }
 
     /// The offsets of the blocks from number `before` + 1 to the end of their group. The number of the last
     /// block may have more trailing zeros than the table assumes. The third argument of `Masks::new` corrects
     /// this.
-    pub(super) fn masks(&self, first: u128, before: usize) -> Masks<'_> {
+    pub(super) fn masks(&self, first: &Block, before: usize) -> Masks<'_> {
         let at = before % GROUP_BLOCKS;
-        let [least, step] = [GROUP_BLOCKS, before - at + GROUP_BLOCKS]
-            .map(|number| u128::from_be_bytes(self.steps[number.trailing_zeros() as usize]));
-        let shared = self.shared(first, before);
-        Masks::new(&self.table()[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
+        let [least, step] =
+            [GROUP_BLOCKS, before - at + GROUP_BLOCKS].map(|number| *self.constants.step_to(number));
+        Masks::new(&self.table()[at + 1..], sum(*first, self.shared(before)), sum(least, step))
     }
 
     /// The offsets of the blocks after `blocks_before` others, a multiple of a group.
-    pub(super) fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
+    pub(super) fn long_masks(&self, first: &Block, blocks_before: usize) -> LongMasks<'_> {
         debug_assert!(blocks_before.is_multiple_of(TABLE_BLOCKS));
-        let before = self.of(first, blocks_before).to_be_bytes();
-        LongMasks { blocks_before, before, table: self.table(), steps: &self.steps }
+        // The sum would be stored in two halves, and the kernel loads the whole.
+        let before = if blocks_before == 0 { *first } else { sum(*first, self.steps_to(blocks_before)) };
+        LongMasks { blocks_before, before, table: self.table(), constants: &self.constants }
     }
 
-    /// The offset of block `number`.
-    pub(super) fn of(&self, first: u128, number: usize) -> u128 {
-        self.shared(first, number) ^ u128::from_be_bytes(self.table()[number % GROUP_BLOCKS])
-    }
-
-    /// The offset of one of the first [`NEAR_BLOCKS`] blocks, as a block.
-    pub(super) fn near(&self, first: &Block, number: usize) -> Block {
-        sum(*first, self.near[number])
-    }
-
-    /// L_*, the difference between the offset of an incomplete last block and that of the block before it.
-    pub(super) const fn rest(&self) -> &Block {
-        &self.rest_and_sum[0]
-    }
-
-    /// L_$, as a block.
-    pub(super) const fn last(&self) -> &Block {
-        &self.rest_and_sum[1]
-    }
-
-    /// The offset of an incomplete last block after `blocks` whole ones.
-    pub(super) fn of_rest(&self, first: u128, blocks: usize) -> u128 {
-        self.of(first, blocks) ^ u128::from_be_bytes(self.rest_and_sum[0])
-    }
-
-    /// L_$, which is added to the checksum.
-    pub(super) const fn sum(&self) -> u128 {
-        u128::from_be_bytes(self.rest_and_sum[1])
+    /// The offset of block `number` if the initial offset is zero.
+    pub(super) fn steps_to(&self, number: usize) -> Block {
+        let entry = self.table()[number % GROUP_BLOCKS];
+        if number < GROUP_BLOCKS { entry } else { sum(self.shared(number), entry) }
     }
 }
 

@@ -13,20 +13,23 @@
 //! `open` decrypts before it can compare the tag. If the tag is wrong it overwrites the plaintext with zeros.
 
 pub mod reference;
+pub(crate) mod serial;
 
-use std::{fmt, slice};
+use std::fmt;
 
 use zeroize::Zeroizing;
 
+use self::serial::S2vJob;
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags, verdict};
 use super::cmac::Cmac;
 use super::ctr::counter::Counter;
-use super::few::{Few, Lists};
+use super::lists::{Lists, OneOrMany};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::kernel::Source;
+use crate::kernel::serial::Serial;
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::plan::{Fused, Job, Plan};
@@ -169,8 +172,8 @@ impl Siv {
     /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must
     /// be zero on entry.
     fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
-        let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
-        let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: OneOrMany<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: OneOrMany<_> = messages.iter().map(|message| message.nonce).collect();
         let mut lists = Lists::new(messages.len());
         let [of_nonces] = lists.each();
         self.cmac.tags_after(threads, sums, &aads);
@@ -183,15 +186,30 @@ impl Siv {
         }
     }
 
-    /// Replaces `sum` by S2V of these strings, up to the plaintext.
-    fn add_strings(&self, threads: Threads, strings: &[&[u8]], sum: &mut Block) {
-        let mut lists = Lists::new(strings.len());
-        let [of_strings] = lists.each();
-        self.cmac.tags_after(threads, of_strings, strings);
-        *sum = **self.begin;
-        for of_string in of_strings {
-            *sum = with_string(sum, of_string);
+    /// S2V of strings and a plaintext.
+    fn s2v(&self, strings: &[&[u8]], plaintext: &[u8]) -> Block {
+        let (last_keys, tag) = (self.cmac.last_keys(), [0; BLOCK_BYTES]);
+        let mut job = S2vJob { last_keys, begin: &self.begin, strings, plaintext, tag };
+        self.cmac.program().serial(Serial::S2v(&mut job));
+        job.tag
+    }
+
+    /// Seals one message with the strings before its plaintext.
+    fn seal_single(&self, strings: &[&[u8]], mut buffers: Buffers<'_>) -> Tag {
+        let tag = self.s2v(strings, buffers.input());
+        self.apply(self.threads(), &tag, buffers.reborrow());
+        tag.into()
+    }
+
+    /// Opens one message with the strings before its plaintext.
+    fn open_single(&self, strings: &[&[u8]], message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let Ok(tag) = Block::try_from(&message.tag[..]) else { return verdict(self, message, false) };
+        self.apply(self.threads(), &tag, message.buffers.reborrow());
+        let right = Tag::from(self.s2v(strings, message.buffers.output_mut())) == message.tag;
+        if !right {
+            wipe(message.buffers.output_mut());
         }
+        verdict(self, message, right)
     }
 
     /// Completes S2V with the plaintexts. `tags` must be zero on entry.
@@ -199,19 +217,20 @@ impl Siv {
         let mut lists = Lists::<2>::new(sums.len());
         let (endings, _) = lists.all().as_chunks_mut();
         let parts = endings.iter_mut().zip(plaintexts).zip(sums);
-        let parts: Few<_> = parts
+        let parts: OneOrMany<_> = parts
             .map(|((ending, plaintext), sum)| split_ending(u128::from_be_bytes(*sum), plaintext, ending))
             .collect();
-        let heads: Few<_> = parts.iter().map(|(head, _)| *head).collect();
+        let heads: OneOrMany<_> = parts.iter().map(|(head, _)| *head).collect();
         self.cmac.absorb(threads, tags, &heads);
         let endings = endings.iter().zip(&*parts);
-        let endings: Few<_> = endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
+        let endings: OneOrMany<_> =
+            endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
         self.cmac.tags_after(threads, tags, &endings);
     }
 
     /// Seals messages. `sums` holds S2V of each message's strings.
     fn seal_after(&self, threads: Threads, sums: &[Block], messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
         self.finish(threads, sums, &plaintexts, tags);
@@ -237,7 +256,8 @@ impl Siv {
         }
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
-        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: OneOrMany<_> =
+            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.finish(threads, sums, &plaintexts, tags);
         for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
             *opened = Tag::from(*tag) == message.tag;
@@ -267,6 +287,11 @@ fn strings_of<'a>(nonce: &'a [u8], aads: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, E
         return Err(Error::AadStrings { most: STRINGS_MAX, count: strings.len() });
     }
     Ok(strings)
+}
+
+/// The number of strings before the plaintext, for one associated string: an empty nonce is none.
+const fn strings_before(nonce: &[u8]) -> usize {
+    if nonce.is_empty() { 1 } else { 2 }
 }
 
 /// Adds the sum to the end of the last string, in `ending`. The result is the whole blocks before that end,
@@ -299,14 +324,23 @@ impl Aead for Siv {
         self.counter.plans()
     }
 
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let strings = [message.aad, message.nonce];
+        let strings = &strings[..strings_before(message.nonce)];
+        message.tag = self.seal_single(strings, message.buffers.reborrow());
+        Ok(())
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let strings = [message.aad, message.nonce];
+        self.open_single(&strings[..strings_before(message.nonce)], message)
+    }
+
     fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
         let _clear = ClearRegisters;
-        let strings = strings_of(nonce, aads)?;
-        let (threads, mut lists) = (self.threads(), Lists::<1>::new(1));
-        self.add_strings(threads, &strings, &mut lists.all()[0]);
-        let mut message = AeadMessage::new(&[], &[], buffers);
-        self.seal_after(threads, lists.all(), slice::from_mut(&mut message));
-        Ok(message.tag)
+        Ok(self.seal_single(&strings_of(nonce, aads)?, buffers))
     }
 
     fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
@@ -314,15 +348,10 @@ impl Aead for Siv {
         let strings = strings_of(nonce, aads)?;
         let mut message = AeadMessage::new(&[], &[], buffers);
         message.tag = tag.try_into()?;
-        let (threads, mut lists, mut right) = (self.threads(), Lists::<1>::new(1), false);
-        if message.tag.len_bytes() == BLOCK_BYTES {
-            self.add_strings(threads, &strings, &mut lists.all()[0]);
-            self.open_after(threads, lists.all(), slice::from_mut(&mut message), slice::from_mut(&mut right));
-        }
-        verdict(self, &message, right)
+        self.open_single(&strings, &mut message)
     }
 
-    by_groups!();
+    by_groups!(many);
 }
 
 impl Groups for Siv {

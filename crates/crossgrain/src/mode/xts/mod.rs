@@ -24,7 +24,7 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 
 use self::tweak::{Tweaks, times_x_to};
-use super::few::Lists;
+use super::lists::Lists;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::arch::{Buffers, ClearRegisters, wipe};

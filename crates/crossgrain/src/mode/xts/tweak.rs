@@ -351,13 +351,13 @@ fn times<W: Lane32, const COUNT: u32>(isa: W::Isa, words: [W; 4]) -> [W; 4] {
 }
 
 /// Adds tweaks to as many blocks as a tile holds.
-pub trait Whiten: Send + Sync {
+pub trait TweakMask: Send + Sync {
     /// Works on the blocks of one sector, given the tweak of the first. Writes the tweaks to `masks`, and the
     /// sums of tweaks and input to `whitened`.
     fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]);
 
     /// Works on blocks of one or more sectors, and writes into tiles.
-    fn whiten(&self, mut tweaks: Tweaks<'_>, input: &[u8], masks: &mut Tile, whitened: &mut Tile) {
+    fn tweak_mask(&self, mut tweaks: Tweaks<'_>, input: &[u8], masks: &mut Tile, whitened: &mut Tile) {
         let (masks, whitened) = (masks.bytes_mut(), whitened.bytes_mut());
         let mut at = 0;
         while at < input.len() {
@@ -370,13 +370,13 @@ pub trait Whiten: Send + Sync {
 }
 
 /// The widest implementation that these instructions allow.
-pub fn whiten(features: Features) -> Box<dyn Whiten> {
-    fn wide<W: CarrylessLanes>(features: Features) -> Option<Box<dyn Whiten>> {
+pub fn tweak_mask(features: Features) -> Box<dyn TweakMask> {
+    fn wide<W: CarrylessLanes>(features: Features) -> Option<Box<dyn TweakMask>> {
         W::Isa::detect(features).map(|isa| Box::new(Wide::<W>(isa)) as _)
     }
     for_each_register!(carryless_from_widest, W => {
-        if let Some(whiten) = wide::<W>(features) {
-            return whiten;
+        if let Some(tweak_mask) = wide::<W>(features) {
+            return tweak_mask;
         }
     });
     Box::new(Narrow)
@@ -385,7 +385,7 @@ pub fn whiten(features: Features) -> Box<dyn Whiten> {
 /// Works on eight registers at a time.
 struct Wide<W: CarrylessLanes>(W::Isa);
 
-impl<W: CarrylessLanes> Whiten for Wide<W> {
+impl<W: CarrylessLanes> TweakMask for Wide<W> {
     fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
         self.0.enter(WideRun::<W> { isa: self.0, first, input, masks, whitened });
     }
@@ -425,7 +425,7 @@ impl<W: CarrylessLanes> Kernel for WideRun<'_, W> {
 /// Works on one block at a time, on any machine.
 struct Narrow;
 
-impl Whiten for Narrow {
+impl TweakMask for Narrow {
     fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
         whiten_blocks(first, input, masks, whitened);
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Plans, corrupt};
 use crate::block::{Cipher, Direction, Error};
 use crate::plan::compose::Cost;
-use crate::plan::{Birth, Fused, Job, Plan, Stage, Use};
+use crate::plan::{Fused, Job, JobSource, Plan, Stage, TableReuse};
 use crate::text::quoted;
 use crate::variant::find;
 
@@ -19,12 +19,12 @@ const FORMAT: u64 = 2;
 impl Plans {
     /// The plans as the text of a file.
     pub fn to_json(&self) -> String {
-        let Job { cipher, direction, birth } = self.job;
+        let Job { cipher, direction, source } = self.job;
         let job = JobText {
             cipher: cipher.name().to_owned(),
             direction: direction.name().to_owned(),
-            source: birth.name().to_owned(),
-            known_bits: if let Birth::Keys { known_bits, .. } = birth { Some(known_bits) } else { None },
+            source: source.name().to_owned(),
+            known_bits: if let JobSource::Keys { known_bits, .. } = source { Some(known_bits) } else { None },
         };
         let plans = self.plans.iter().map(|plan| PlanText {
             fixed_ns: plan.cost.fixed_ns,
@@ -94,20 +94,20 @@ impl JobText {
         let cipher: Cipher = cipher.parse()?;
         let unknown = |what: &str| corrupt(format!("'{}' is no {what}", quoted(what)));
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
-        let birth = match known_bits {
+        let source = match known_bits {
             None => {
-                let modes = Fused::ALL.iter().copied().map(Birth::Mode);
-                let births = [Birth::Bytes, Birth::Counter].into_iter().chain(modes);
+                let modes = Fused::ALL.iter().copied().map(JobSource::Mode);
+                let births = [JobSource::Bytes, JobSource::Counter].into_iter().chain(modes);
                 births.into_iter().find(|known| known.name() == source)
             }
-            Some(known_bits @ 1..=Birth::WHOLE_BLOCK) => {
-                let usage = Use::ALL.into_iter().find(|known| known.name() == source);
-                usage.map(|usage| Birth::Keys { usage, known_bits })
+            Some(known_bits @ 1..=JobSource::WHOLE_BLOCK) => {
+                let usage = TableReuse::ALL.into_iter().find(|known| known.name() == source);
+                usage.map(|usage| JobSource::Keys { usage, known_bits })
             }
             Some(_) => return Err(corrupt("a block has 128 bits, of which one at least is known")),
         };
         let direction = direction.ok_or_else(|| unknown("direction"))?;
-        Ok(Job { cipher, direction, birth: birth.ok_or_else(|| unknown("source"))? })
+        Ok(Job { cipher, direction, source: source.ok_or_else(|| unknown("source"))? })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::end::{Before, End};
 use super::gaps::{Gaps, Rounds};
-use super::heads::Counters;
+use super::round1::Counters;
 use super::stitches_end;
 use crate::arch::{AesLanes, Buffers, Kernel, Line, each};
 use crate::block::Block;
@@ -65,7 +65,7 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
             };
             rounds_beside_stride(&mut bundle, gaps, &mut sums, sent);
             bundle.end(last, &mut buffers, at);
-            buffers.expect_steadily(at + AHEAD_BYTES, bundle_bytes);
+            buffers.prefetch_steadily(at + AHEAD_BYTES, bundle_bytes);
             at += bundle_bytes;
         }
         if const { !OPENS && !stitches_end::<W>() } {
@@ -102,8 +102,8 @@ impl<W: AesLanes> Rounds for InFlight<W> {
     }
 
     #[inline(always)]
-    fn settle(&mut self) {
-        self.state.settle();
+    fn pin(&mut self) {
+        self.state.pin();
     }
 }
 
@@ -126,13 +126,13 @@ pub(super) fn rounds_beside_stride<W: AesLanes>(
     sent: &[u8],
 ) {
     cipher.before_first(gaps);
-    let mut products = sums.begin_stride(sent).settled();
+    let mut products = sums.begin_stride(sent).pinned();
     cipher.before_second(gaps);
-    products = products.plus(sums.two_of_stride(sent, 1)).settled();
+    products = products.plus(sums.two_of_stride(sent, 1)).pinned();
     cipher.before_third(gaps);
-    products = products.plus(sums.two_of_stride(sent, 3)).settled();
+    products = products.plus(sums.two_of_stride(sent, 3)).pinned();
     cipher.before_fourth(gaps);
-    products = products.plus(sums.two_of_stride(sent, 5)).settled();
-    cipher.settle();
+    products = products.plus(sums.two_of_stride(sent, 5)).pinned();
+    cipher.pin();
     sums.end_stride(products, sent);
 }

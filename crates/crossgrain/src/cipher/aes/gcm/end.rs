@@ -5,7 +5,7 @@
 
 use super::bundles::rounds_beside_stride;
 use super::gaps::{Gaps, Rounds};
-use super::heads::Counters;
+use super::round1::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::arch::{AesLanes, Kernel, Line, each};
 use crate::block::{BLOCK_BYTES, Block};
@@ -13,7 +13,7 @@ use crate::cipher::aes::instructions::IN_FLIGHT;
 use crate::cipher::aes::key::WideKeys;
 use crate::cipher::aes::rounds::Between;
 use crate::message::AeadMessage;
-use crate::mode::gcm::ghash::{Factors, Few, STRIDE, Sums};
+use crate::mode::gcm::ghash::{Factors, STRIDE, ShortHash, Sums};
 use crate::mode::gcm::kernel::GcmNonce;
 
 /// The end of a message, beginning at byte `at`. The kernel returns whether the tag is correct.
@@ -99,7 +99,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
         let has_aad = ALONE || (!is_stitched && sums.is_none() && hashed.is_none());
         let aad = if has_aad { message.aad } else { &[] };
         let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes() - at) + 1;
-        let mut hash = Few::<W>::new(isa, with.powers(), blocks);
+        let mut hash = ShortHash::<W>::new(isa, with.powers(), blocks);
         // When sealing, all products of the last bundle are computed between the rounds.
         let gaps = if is_stitched { gaps } else { None };
         let is_encrypted = !OPENS && gaps.is_some() && sums.is_some();
@@ -125,6 +125,7 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
             _ => states.encrypt_all(keys),
         }
         let input = each!(i < N => match i {
+            _ if i == N - 1 && SHORT => W::load_part_just_stored(isa, last),
             _ if i == N - 1 => W::load_part(isa, last),
             _ => W::load(isa, &whole[i * W::BYTES..][..W::BYTES]),
         });
@@ -173,7 +174,7 @@ const fn with_last<W: Copy, const N: usize>(mut registers: [W; N], last: W) -> [
 #[inline(always)]
 fn add_all_but_last<W: AesLanes, const N: usize>(
     isa: W::Isa,
-    hash: &mut Few<'_, W>,
+    hash: &mut ShortHash<'_, W>,
     sent: &[W; N],
     factors: Factors<'_>,
 ) {
@@ -212,8 +213,8 @@ impl<W: AesLanes, const N: usize> Rounds for States<W, N> {
     }
 
     #[inline(always)]
-    fn settle(&mut self) {
-        self.data.settle();
+    fn pin(&mut self) {
+        self.data.pin();
     }
 }
 
@@ -238,7 +239,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
     fn encrypt_beside_received(
         &mut self,
         gaps: Gaps<'_>,
-        hash: &mut Few<'_, W>,
+        hash: &mut ShortHash<'_, W>,
         received: &[u8],
         factors: Factors<'_>,
     ) {
@@ -258,7 +259,7 @@ impl<W: AesLanes, const N: usize> States<W, N> {
 
     /// Adds two registers from this place on, if there are two before the last.
     #[inline(always)]
-    fn add_two(&self, hash: &mut Few<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) {
+    fn add_two(&self, hash: &mut ShortHash<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) {
         if place + 1 >= N {
             return;
         }

@@ -1,6 +1,6 @@
 //! Rounds with gaps between them, in which products are computed. The two use different execution ports.
 //!
-//! Products and states must be [`settled`](crate::arch::AesLanes::settled) alternately. Otherwise the
+//! Products and states must be [`pinned`](crate::arch::AesLanes::pinned) alternately. Otherwise the
 //! compiler moves all of one kind after all of the other.
 //! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function
 //! Stitching" (2010).
@@ -45,15 +45,15 @@ pub(super) trait Rounds {
     /// A middle round.
     fn round(&mut self, key: &Line);
 
-    /// Makes the states [`settled`](crate::arch::AesLanes::settled).
-    fn settle(&mut self);
+    /// Makes the states [`pinned`](crate::arch::AesLanes::pinned).
+    fn pin(&mut self);
 
     /// Two rounds, before the first gap.
     #[inline(always)]
     fn before_first(&mut self, gaps: Gaps<'_>) {
         self.round(&gaps.front[0]);
         self.round(&gaps.front[1]);
-        self.settle();
+        self.pin();
     }
 
     /// The rounds before the second gap.
@@ -63,7 +63,7 @@ pub(super) trait Rounds {
             self.round(&gaps.front[2]);
             self.round(&gaps.front[3]);
         }
-        self.settle();
+        self.pin();
     }
 
     /// The rounds before the third gap.
@@ -75,7 +75,7 @@ pub(super) trait Rounds {
         }
         self.round(&gaps.back[0]);
         self.round(&gaps.back[1]);
-        self.settle();
+        self.pin();
     }
 
     /// Four rounds, before the last gap.
@@ -84,6 +84,6 @@ pub(super) trait Rounds {
         for key in &gaps.back[2..] {
             self.round(key);
         }
-        self.settle();
+        self.pin();
     }
 }

@@ -13,7 +13,7 @@
 //! * Short messages (`together`) run several at a time. Each step of a message waits for the one before, and
 //!   steps of the other messages fill the time.
 //!
-//! Round 1 comes from a table of the key (`heads`).
+//! Round 1 comes from a table of the key (`round1`).
 //!
 //! Layout: `Repr::Blocks`, as in `instructions`.
 //! Needs `AesLanes`.
@@ -23,20 +23,20 @@
 mod bundles;
 mod end;
 mod gaps;
-mod heads;
+mod round1;
 mod together;
 
 use self::bundles::Longer;
 use self::end::{Alone, End};
-use self::heads::FIRST_COUNTERS;
-pub(super) use self::heads::Heads;
+use self::round1::FIRST_COUNTERS;
+pub(super) use self::round1::Round1Table;
 pub(super) use self::together::{Short, TOGETHER};
 use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
 use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
-use crate::mode::gcm::ghash::{FIRST_POWERS, Few, Powers};
+use crate::mode::gcm::ghash::{FIRST_POWERS, Powers, ShortHash};
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
 
 /// The cipher and parameters for all messages.
@@ -62,8 +62,8 @@ impl<'a, W: AesLanes> With<'a, W> {
     }
 
     #[inline(always)]
-    fn heads(&self) -> &'a Heads {
-        self.cipher.heads()
+    fn round1(&self) -> &'a Round1Table {
+        self.cipher.round1()
     }
 
     /// The powers that were computed: all of them after [`With::prepare`], before it the first ones.
@@ -75,7 +75,7 @@ impl<'a, W: AesLanes> With<'a, W> {
     /// Computes the whole tables for messages that the first entries do not serve, unless they are there.
     #[inline(always)]
     pub(super) fn prepare(&self) {
-        self.heads().fill::<W>(self.isa(), self.keys());
+        self.round1().fill::<W>(self.isa(), self.keys());
         self.params.ghash.raise_all();
     }
 }
@@ -128,7 +128,7 @@ const fn stitches_end<W: AesLanes>() -> bool {
 /// Whether the end can hash the additional data too.
 #[inline(always)]
 const fn fits_in_end<W: AesLanes>(aad: &[u8], len_bytes: usize) -> bool {
-    blocks_of(aad.len()) + blocks_of(len_bytes) < Few::<W>::BLOCKS_MAX
+    blocks_of(aad.len()) + blocks_of(len_bytes) < ShortHash::<W>::BLOCKS_MAX
 }
 
 /// Messages with work to do before the end.

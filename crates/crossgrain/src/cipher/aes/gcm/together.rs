@@ -6,7 +6,7 @@ use crate::arch::{AesLanes, Kernel, each, unrolled};
 use crate::block::BLOCK_BYTES;
 use crate::cipher::aes::key::WideKeys;
 use crate::message::AeadMessage;
-use crate::mode::gcm::ghash::{Few, Field, LANES_MAX, Product};
+use crate::mode::gcm::ghash::{Field, LANES_MAX, Product, ShortHash};
 use crate::mode::gcm::kernel::GcmParams;
 
 /// Short messages that run together.
@@ -141,7 +141,7 @@ fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: 
     if aad.is_empty() {
         return products;
     }
-    let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks + 2);
+    let mut hash = ShortHash::<W>::new(isa, powers, blocks_of(aad.len()) + blocks + 2);
     hash.add_all(isa, aad);
     products.plus(hash.products.product())
 }

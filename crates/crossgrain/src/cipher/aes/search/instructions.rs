@@ -14,7 +14,7 @@ use super::{begins, column, start};
 use crate::arch::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::lane_schedule::{LaneSchedule, WORDS_MAX, group, round_key};
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, TableReuse};
 
 /// A kernel for keys of `NK` words.
 #[derive(Clone)]
@@ -53,8 +53,8 @@ impl<W: AesLanes + Lane32, const NK: usize> Search<W, NK> {
     const LANES: usize = W::BITS / 32;
 
     /// The use, as far as it matters: decryption always begins with the whole schedule.
-    fn usage(&self, usage: Use) -> Use {
-        if self.direction == Direction::Encrypt { usage } else { Use::Once }
+    fn usage(&self, usage: TableReuse) -> TableReuse {
+        if self.direction == Direction::Encrypt { usage } else { TableReuse::Once }
     }
 
     fn new(isa: W::Isa, known: &Known) -> Self {
@@ -79,7 +79,7 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
         4 * NK
     }
 
-    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+    fn start(&self, key: &[u8], usage: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
         start::<NK>(&self.input, self.direction, key, self.usage(usage), blocks);
     }
 
@@ -89,17 +89,17 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
 
     fn run(
         &self,
-        usage: Use,
+        usage: TableReuse,
         bundles: &[Start<W, NK>],
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
     ) -> bool {
         let &Self { isa, target, .. } = self;
         match (self.direction, usage) {
-            (Direction::Encrypt, Use::Once) => {
+            (Direction::Encrypt, TableReuse::Once) => {
                 isa.enter(Try::<W, NK, ONCE> { isa, target, bundles, outer, found })
             }
-            (Direction::Encrypt, Use::Often) => {
+            (Direction::Encrypt, TableReuse::Often) => {
                 isa.enter(Try::<W, NK, OFTEN> { isa, target, bundles, outer, found })
             }
             (Direction::Decrypt, _) => isa.enter(Try::<W, NK, BACK> { isa, target, bundles, outer, found }),
@@ -205,7 +205,7 @@ impl<W: AesLanes + Lane32> Rounds<W> {
     /// The differences of the compared word from the known one.
     #[inline(always)]
     fn differences<const NK: usize, const WAY: u8>(self, mut state: [W; 4], start: [W; NK]) -> W {
-        let (first, ready) = begins::<NK>(if WAY == OFTEN { Use::Often } else { Use::Once });
+        let (first, ready) = begins::<NK>(if WAY == OFTEN { TableReuse::Often } else { TableReuse::Once });
         let mut words = self.schedule.begun(start, ready);
         let last = 4 * (NK + 6);
         unrolled!(i in [4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37

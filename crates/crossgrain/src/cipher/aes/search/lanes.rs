@@ -24,7 +24,7 @@ pub trait CipherByte: Copy {
     type Isa: Copy;
 
     /// Constants that the steps need.
-    type Way: Copy;
+    type Substitution: Copy;
 
     /// A byte that can be broadcast to all lanes.
     type Pattern: Copy;
@@ -45,19 +45,19 @@ pub trait CipherByte: Copy {
 
     /// SubBytes.
     #[must_use]
-    fn substituted(self, isa: Self::Isa, way: Self::Way) -> Self;
+    fn substituted(self, isa: Self::Isa, way: Self::Substitution) -> Self;
 
     /// MixColumns on a column.
     #[must_use]
-    fn mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
+    fn mixed(isa: Self::Isa, way: Self::Substitution, column: [Self; 4]) -> [Self; 4];
 
     /// InvSubBytes, with the constants for decryption.
     #[must_use]
-    fn inv_substituted(self, isa: Self::Isa, way: Self::Way) -> Self;
+    fn inv_substituted(self, isa: Self::Isa, way: Self::Substitution) -> Self;
 
     /// InvMixColumns on a column, with the constants for decryption.
     #[must_use]
-    fn inv_mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
+    fn inv_mixed(isa: Self::Isa, way: Self::Substitution, column: [Self; 4]) -> [Self; 4];
 }
 
 /// A byte of every lane in registers.
@@ -66,7 +66,7 @@ pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + '
     const LANES: usize;
 
     /// The constants for the steps of one direction.
-    fn way(isa: Self::Isa, direction: Direction) -> Self::Way;
+    fn way(isa: Self::Isa, direction: Direction) -> Self::Substitution;
 
     /// A byte as a pattern.
     fn pattern(byte: u8) -> Self::Pattern;
@@ -84,7 +84,7 @@ pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + '
 impl<W: Register> CipherByte for Bits<W> {
     const IN_MEMORY: bool = true;
     type Isa = W::Isa;
-    type Way = ();
+    type Substitution = ();
     type Pattern = Bits<u64>;
 
     #[inline(always)]
@@ -230,7 +230,7 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> Byte<W, S> {
 
 impl<W: ByteLanes, S: Substitute<W> + 'static> CipherByte for Byte<W, S> {
     type Isa = W::Isa;
-    type Way = S;
+    type Substitution = S;
     type Pattern = u64;
 
     #[inline(always)]

@@ -25,7 +25,7 @@ pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 use crate::arch::{Isa, Kernel, each, unrolled};
 use crate::block::{Block, Cipher, Direction};
 use crate::cipher::aes::scalar::{mix_column, sub_word};
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, TableReuse};
 
 /// A kernel for keys of `NK` words.
 #[derive(Clone)]
@@ -105,11 +105,11 @@ pub struct Start<T, const NK: usize> {
 }
 
 /// The first round of a lane, and the number of schedule words that exist by then.
-pub(crate) const fn begins<const NK: usize>(usage: Use) -> (usize, usize) {
+pub(crate) const fn begins<const NK: usize>(usage: TableReuse) -> (usize, usize) {
     match usage {
-        Use::Once => (1, NK),
+        TableReuse::Once => (1, NK),
         // The schedule words whose S-boxes have bytes of the key itself as inputs.
-        Use::Often => (2, if NK == 4 { 8 } else { 12 }),
+        TableReuse::Often => (2, if NK == 4 { 8 } else { 12 }),
     }
 }
 
@@ -120,8 +120,8 @@ impl<B: LaneByte, const NK: usize> Search<B, NK> {
     }
 
     /// The use, as far as it matters: decryption always begins with the whole schedule.
-    fn usage(&self, usage: Use) -> Use {
-        if self.direction == Direction::Encrypt { usage } else { Use::Once }
+    fn usage(&self, usage: TableReuse) -> TableReuse {
+        if self.direction == Direction::Encrypt { usage } else { TableReuse::Once }
     }
 
     fn blocks_of<T: Copy>(blocks: &[[T; 16]; START_BLOCKS]) -> Start<T, NK> {
@@ -147,7 +147,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
         4 * NK
     }
 
-    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+    fn start(&self, key: &[u8], usage: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
         start::<NK>(&self.input, self.direction, key, self.usage(usage), blocks);
     }
 
@@ -160,7 +160,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
 
     fn run(
         &self,
-        usage: Use,
+        usage: TableReuse,
         bundles: &[Start<B, NK>],
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
@@ -198,7 +198,7 @@ pub(crate) fn start<const NK: usize>(
     input: &Block,
     direction: Direction,
     key: &[u8],
-    usage: Use,
+    usage: TableReuse,
     blocks: &mut [Block; START_BLOCKS],
 ) {
     let [state, ring @ ..] = blocks;
@@ -209,7 +209,7 @@ pub(crate) fn start<const NK: usize>(
     if direction == Direction::Encrypt {
         *state = each!(i < 16 => state[i] ^ key[i]);
     }
-    if usage == Use::Often {
+    if usage == TableReuse::Often {
         first_round::<NK>(state, ring);
     }
 }
@@ -222,7 +222,7 @@ fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     let bytes: [[u8; 4]; 4] = each!(i < 4 => columns[i].to_le_bytes());
     let mixed: [u32; 4] =
         each!(i < 4 => mix_column(u32::from_le_bytes(each!(row < 4 => bytes[(i + row) % 4][row]))));
-    let (_, end) = begins::<NK>(Use::Often);
+    let (_, end) = begins::<NK>(TableReuse::Often);
     let mut round_key = [0; 4];
     for i in 4..end {
         if i >= NK {
@@ -288,9 +288,9 @@ impl<B: LaneByte, const NK: usize, const BACK: bool> Kernel for Try<'_, B, NK, B
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds<B: CipherByte> {
     pub(crate) isa: B::Isa,
-    pub(crate) way: B::Way,
+    pub(crate) way: B::Substitution,
     /// The constants of the inverse steps.
-    pub(crate) back: B::Way,
+    pub(crate) back: B::Substitution,
     /// Rounds of the cipher.
     pub(crate) rounds: usize,
     /// The round that states enter.

@@ -14,8 +14,8 @@ use crate::arch::{ByteLanes, Isa, Kernel, each, eight};
 use crate::block::{Block, Cipher};
 use crate::cipher::Scheduled;
 use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
-use crate::cipher::ways::Way;
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, Use, transposed};
+use crate::cipher::substitution::Substitution;
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse, transposed};
 use crate::layout::repr::block_of_lane;
 
 /// Bytes of the longest key, and of its round keys.
@@ -23,7 +23,7 @@ const KEY_BYTES: usize = 32;
 const ROUND_KEY_BYTES: usize = 272;
 
 /// A kernel for one known block.
-pub struct Search<U: UnderKeys, W: ByteLanes, Y: Way<W>> {
+pub struct Search<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> {
     isa: W::Isa,
     constants: Arc<Constants<W, Y>>,
     key_bytes: usize,
@@ -31,19 +31,19 @@ pub struct Search<U: UnderKeys, W: ByteLanes, Y: Way<W>> {
     of: std::marker::PhantomData<fn() -> U>,
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Clone for Search<U, W, Y> {
+impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Clone for Search<U, W, Y> {
     fn clone(&self) -> Self {
         Self { constants: Arc::clone(&self.constants), ..*self }
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> fmt::Debug for Search<U, W, Y> {
+impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> fmt::Debug for Search<U, W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "described_search::Search({} bits)", W::BITS)
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Search<U, W, Y> {
+impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Search<U, W, Y> {
     /// A kernel for keys of one of the cipher's lengths. `None` if this form of substitution cannot compute
     /// the S-boxes.
     ///
@@ -60,7 +60,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Search<U, W, Y> {
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
+impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Lanes for Search<U, W, Y> {
     /// The bytes of keys.
     type Start = [W; KEY_BYTES];
 
@@ -72,7 +72,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
         self.key_bytes
     }
 
-    fn start(&self, key: &[u8], _: Use, blocks: &mut [Block; START_BLOCKS]) {
+    fn start(&self, key: &[u8], _: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
         blocks.as_flattened_mut()[..key.len()].copy_from_slice(key);
     }
 
@@ -83,7 +83,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
 
     fn run(
         &self,
-        _: Use,
+        _: TableReuse,
         bundles: &[[W; KEY_BYTES]],
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
@@ -97,7 +97,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
 }
 
 /// Tries all bundles with one outer key.
-struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Way<W>> {
+struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Substitution<W>> {
     search: &'a Search<U, W, Y>,
     bundles: &'a [[W; KEY_BYTES]],
     outer: &'a [u8],
@@ -110,7 +110,7 @@ fn same<W: ByteLanes>(isa: W::Isa, byte: u8) -> W {
     W::splat(isa, eight(byte))
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Kernel for Try<'_, U, W, Y> {
+impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Kernel for Try<'_, U, W, Y> {
     type Output = bool;
 
     #[inline(always)]

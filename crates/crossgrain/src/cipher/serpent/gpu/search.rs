@@ -12,7 +12,7 @@ use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::search::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::device::text::{PARTS, key_word, words};
-use crate::kernel::search::Use;
+use crate::kernel::search::TableReuse;
 
 /// Serpent's programs.
 pub(crate) static PROGRAMS: Programs = Programs {
@@ -22,7 +22,7 @@ pub(crate) static PROGRAMS: Programs = Programs {
     compared: |_| (0..16).collect(),
     thread_bytes: |_, _| 0,
     text: |search, language, _| text(search, language),
-    start: |search, _, key, to| start(search.direction, key, Use::Often, to),
+    start: |search, _, key, to| start(search.direction, key, TableReuse::Often, to),
     constants: |_, known| words_of(&[known.input, known.output, known.mask]).to_vec(),
     end: |_, _| 0,
 };

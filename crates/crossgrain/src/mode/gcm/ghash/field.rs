@@ -24,6 +24,12 @@ impl<W: CarrylessLanes> Field<W> {
         Self::new(isa, Order::Reversed)
     }
 
+    /// The constants for POLYVAL.
+    #[inline(always)]
+    pub(crate) fn of_polyval(isa: W::Isa) -> Self {
+        Self::new(isa, Order::AsItIs)
+    }
+
     /// An empty sum of products.
     #[inline(always)]
     pub(crate) const fn none(&self) -> Product<W> {
@@ -61,7 +67,7 @@ impl<W: CarrylessLanes> Field<W> {
     /// multiples of the modulus. Each step adds the 64 bits that it clears, times the rest of the modulus and
     /// with halves swapped, to the 128 bits that begin 64 bits higher.
     #[inline(always)]
-    pub(super) fn reduced(&self, product: Product<W>) -> W {
+    pub(crate) fn reduced(&self, product: Product<W>) -> W {
         let Product { low, cross, high } = product;
         let cross = cross ^ low.shuffle_bytes(self.swap) ^ low.low_product(self.modulus);
         high ^ cross.shuffle_bytes(self.swap) ^ cross.low_product(self.modulus)
@@ -186,14 +192,14 @@ impl<W: CarrylessLanes> ByThree<W> {
         Self(self.0.plus(other.0))
     }
 
-    /// The same value, pinned ([`AesLanes::settled`]).
+    /// The same value, pinned ([`AesLanes::pinned`]).
     #[inline(always)]
-    pub(crate) fn settled(self) -> Self
+    pub(crate) fn pinned(self) -> Self
     where
         W: AesLanes,
     {
         let Product { low, cross, high } = self.0;
-        Self(Product { low: low.settled(), cross: cross.settled(), high: high.settled() })
+        Self(Product { low: low.pinned(), cross: cross.pinned(), high: high.pinned() })
     }
 
     /// The sum as products of four multiplications.

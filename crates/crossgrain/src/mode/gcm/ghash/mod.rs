@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 
 use self::field::Factor;
 pub(crate) use self::field::{Field, Product};
-pub(crate) use self::sums::{Few, Sums};
+pub(crate) use self::sums::{ShortHash, Sums};
 use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Line, Wiped, for_each_register};
 use crate::block::{BLOCK_BYTES, Block};
 

@@ -1,5 +1,5 @@
-//! GHASH inside other kernels. [`Sums`] has one sum per lane, for long data. [`Few`] multiplies each of a few
-//! blocks by a separate power and reduces once.
+//! GHASH inside other kernels. [`Sums`] has one sum per lane, for long data. [`ShortHash`] multiplies each of
+//! a few blocks by a separate power and reduces once.
 
 use super::field::{ByThree, Factor, Field, Product};
 use super::{BESIDES, Factors, LANES_MAX, Powers, STRIDE};
@@ -84,7 +84,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         self.end_stride(products, stride);
     }
 
-    /// The sums so far, for [`Few::after_lanes`].
+    /// The sums so far, for [`ShortHash::after_lanes`].
     #[inline(always)]
     pub(crate) const fn lanes(&self) -> W {
         self.sums
@@ -112,7 +112,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 }
 
 /// GHASH of a few blocks: each is multiplied by its own power, and the sum is reduced once.
-pub(crate) struct Few<'a, W> {
+pub(crate) struct ShortHash<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
     pub(crate) products: ByThree<W>,
@@ -122,7 +122,7 @@ pub(crate) struct Few<'a, W> {
     due: W,
 }
 
-impl<'a, W: AesLanes> Few<'a, W> {
+impl<'a, W: AesLanes> ShortHash<'a, W> {
     /// The maximum number of blocks of a hash.
     pub(crate) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
 
@@ -170,7 +170,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
         self.products = self.products.plus(self.field.two_by_three(first, second));
     }
 
-    /// The factors for the next `N` registers, which are added by [`Few::add_by`].
+    /// The factors for the next `N` registers, which are added by [`ShortHash::add_by`].
     #[inline(always)]
     pub(crate) fn of_registers<const N: usize>(&self) -> Factors<'a> {
         self.powers.registers::<W, N>(self.power)
@@ -184,9 +184,9 @@ impl<'a, W: AesLanes> Few<'a, W> {
         }
     }
 
-    /// Forms the register of the last two blocks and their factors, for [`Few::end`]. The next block has the
-    /// bytes `block`; it is absent if `block` is empty. The last block is `last`, which holds its number in
-    /// every lane. Registers with two lanes or more hold both blocks.
+    /// Forms the register of the last two blocks and their factors, for [`ShortHash::end`]. The next block
+    /// has the bytes `block`; it is absent if `block` is empty. The last block is `last`, which holds its
+    /// number in every lane. Registers with two lanes or more hold both blocks.
     #[inline(always)]
     pub(crate) fn ends(&mut self, isa: W::Isa, block: &[u8], last: W) -> (W, Factor<W>) {
         if const { W::BLOCKS == 1 } {
@@ -208,7 +208,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
         (lanes, Factor { power, folded: first.select(of_next.folded, of_last.folded) })
     }
 
-    /// The hash, in every lane, after a last register of data and the [`ends`](Few::ends).
+    /// The hash, in every lane, after a last register of data and the [`ends`](ShortHash::ends).
     #[inline(always)]
     pub(crate) fn end(self, (data, factor): (W, Factor<W>), ends: (W, Factor<W>)) -> W {
         let data = data.shuffle_bytes(self.field.places) ^ self.due;

@@ -23,7 +23,7 @@ use crate::device::bits::structures;
 use crate::device::search::begun::{loaded, start_column};
 use crate::device::search::{Programs, Search};
 use crate::device::text::{PARTS, Text, key_words};
-use crate::kernel::search::{Known, START_BLOCKS, Use};
+use crate::kernel::search::{Known, START_BLOCKS, TableReuse};
 
 /// AES's programs.
 pub(crate) static PROGRAMS: Programs = Programs {
@@ -64,10 +64,10 @@ fn start(search: Search, input: &Block, key: &[u8], start: &mut [Block; START_BL
 }
 
 /// The progress of a key when it is passed to the device. For decryption the whole schedule is still to do.
-const fn usage(search: Search) -> Use {
+const fn usage(search: Search) -> TableReuse {
     match search.direction {
-        Direction::Encrypt => Use::Often,
-        Direction::Decrypt => Use::Once,
+        Direction::Encrypt => TableReuse::Often,
+        Direction::Decrypt => TableReuse::Once,
     }
 }
 

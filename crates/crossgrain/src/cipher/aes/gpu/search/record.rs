@@ -229,7 +229,7 @@ impl Record {
 
 impl<'a> CipherByte for Name<'a> {
     type Isa = &'a Record;
-    type Way = ();
+    type Substitution = ();
     /// The vector of `keys` at which the byte's words begin.
     type Pattern = usize;
 

@@ -63,12 +63,12 @@ pub(super) fn add(totals: &mut [Block], others: &[Block]) {
 }
 
 /// One item without an allocation, or many. It must not hold secrets, because moving it leaves a copy.
-pub(super) enum Few<T> {
+pub(super) enum OneOrMany<T> {
     One([T; 1]),
     Many(Vec<T>),
 }
 
-impl<T> Deref for Few<T> {
+impl<T> Deref for OneOrMany<T> {
     type Target = [T];
 
     #[inline]
@@ -80,7 +80,7 @@ impl<T> Deref for Few<T> {
     }
 }
 
-impl<T> FromIterator<T> for Few<T> {
+impl<T> FromIterator<T> for OneOrMany<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut items = items.into_iter();
         match (items.size_hint(), items.next()) {

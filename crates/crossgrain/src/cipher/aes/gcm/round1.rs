@@ -38,7 +38,7 @@ const LOWEST: usize = BLOCK_BYTES - 1;
 
 /// The tables of a key. `first` serves short messages. `all` has every entry and is computed for the first
 /// longer message.
-pub(in crate::cipher::aes) struct Heads {
+pub(in crate::cipher::aes) struct Round1Table {
     first: Table<FIRST_COUNTERS>,
     all: OnceLock<Wiped<Table<ALL_COUNTERS>>>,
 }
@@ -72,7 +72,7 @@ impl<const COUNTERS: usize> Table<COUNTERS> {
     }
 }
 
-impl Heads {
+impl Round1Table {
     /// Zeros.
     pub(in crate::cipher::aes) const fn none() -> Self {
         Self { first: Table::NONE, all: OnceLock::new() }
@@ -94,8 +94,8 @@ impl Heads {
         });
     }
 
-    /// Round key 0 without its lowest byte, and the table entries: all of them if [`Heads::fill`] was called,
-    /// otherwise the first ones.
+    /// Round key 0 without its lowest byte, and the table entries: all of them if [`Round1Table::fill`] was
+    /// called, otherwise the first ones.
     #[inline(always)]
     fn entries(&self) -> (&Line, &[Block]) {
         match self.all.get() {
@@ -159,7 +159,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// Begins at this counter.
     #[inline(always)]
     pub(super) fn from(with: With<'a, W>, nonce: &'a GcmNonce, next: usize) -> Self {
-        let (isa, (first_key, entries)) = (with.isa(), with.heads().entries());
+        let (isa, (first_key, entries)) = (with.isa(), with.round1().entries());
         let (_, key, _) = with.keys().ends();
         let (low, group) = (next % GROUP_BLOCKS, (next - next % GROUP_BLOCKS) as u32);
         let mut counters = Self {

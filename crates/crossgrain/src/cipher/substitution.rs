@@ -11,10 +11,10 @@
 //! | [`ScanGalois`] | sixteen nibble tables | one affine map | a byte shuffle, GFNI | any |
 //!
 //! "With structure" means that the S-box is inversion in AES's field between two affine maps
-//! (`circuit::affine`). Nibble tables include the constants of these maps, except those that [`Way::lacks`]
-//! reports.
+//! (`circuit::affine`). Nibble tables include the constants of these maps, except those that
+//! [`Substitution::lacks`] reports.
 
-use super::folded::Lacks;
+use super::folded::FoldedConstants;
 use super::nibbles::NibbleSbox;
 use super::sbox::{Linear, Sbox};
 use crate::arch::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
@@ -22,8 +22,8 @@ use crate::circuit::affine::Affine;
 
 /// A method of substitution. Kernels load its form of S-boxes and maps where they use them.
 ///
-/// Implementations of [`Way::substitute`] and [`Way::map`] must be `#[inline(always)]`.
-pub trait Way<W: ByteLanes>: Send + Sync + 'static {
+/// Implementations of [`Substitution::substitute`] and [`Substitution::map`] must be `#[inline(always)]`.
+pub trait Substitution<W: ByteLanes>: Send + Sync + 'static {
     /// The method's name in a variant's name; empty where the instruction set identifies the method.
     const NAME: &'static str;
 
@@ -46,12 +46,12 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
     fn instructions(sbox: &Sbox) -> f64;
 
     /// The constants of an S-box that this method omits and leaves to the round keys.
-    fn lacks(_sbox: &Sbox) -> Lacks {
-        Lacks::NOTHING
+    fn lacks(_sbox: &Sbox) -> FoldedConstants {
+        FoldedConstants::NOTHING
     }
 
-    /// Substitutes each byte, except for the constants that [`Way::lacks`] reports. `known` is the same
-    /// S-box: where it is a compile-time constant, the compiler can specialise on it.
+    /// Substitutes each byte, except for the constants that [`Substitution::lacks`] reports. `known` is the
+    /// same S-box: where it is a compile-time constant, the compiler can specialise on it.
     fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox, known: &Sbox) -> W;
 
     /// Maps each byte. `known` is the same map: where it is a compile-time constant, the compiler can
@@ -63,7 +63,7 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Galois;
 
-impl<W: GaloisBytes> Way<W> for Galois {
+impl<W: GaloisBytes> Substitution<W> for Galois {
     const NAME: &'static str = "";
     const INSTRUCTIONS_OF_MAP: f64 = 1.0;
     /// Empty. The compiler must know the S-boxes, so that S-boxes with the same map share a register.
@@ -78,8 +78,8 @@ impl<W: GaloisBytes> Way<W> for Galois {
         if sbox.inverts_first { 1.0 } else { 2.0 }
     }
 
-    fn lacks(sbox: &Sbox) -> Lacks {
-        Lacks::of(sbox).unwrap_or(Lacks::NOTHING)
+    fn lacks(sbox: &Sbox) -> FoldedConstants {
+        FoldedConstants::of(sbox).unwrap_or(FoldedConstants::NOTHING)
     }
 
     fn linear(map: &Linear) -> u64 {
@@ -146,7 +146,7 @@ pub struct RoundSbox {
 const AFTER_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
 const AFTER_INV_SHIFT_ROWS: [u8; 16] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
 
-impl<W: AesLanes> Way<W> for Rounds {
+impl<W: AesLanes> Substitution<W> for Rounds {
     const NAME: &'static str = "";
     const INSTRUCTIONS_OF_MAP: f64 = 6.0;
     type Sbox = RoundSbox;
@@ -162,10 +162,12 @@ impl<W: AesLanes> Way<W> for Rounds {
     }
 
     /// The constants of the omitted maps.
-    fn lacks(sbox: &Sbox) -> Lacks {
+    fn lacks(sbox: &Sbox) -> FoldedConstants {
         let of = |map: &Affine| if map.adds_constant() { map.constant } else { 0 };
-        sbox.around_aes
-            .map_or(Lacks::NOTHING, |around| Lacks { input: of(&around.input), output: of(&around.output) })
+        sbox.around_aes.map_or(FoldedConstants::NOTHING, |around| FoldedConstants {
+            input: of(&around.input),
+            output: of(&around.output),
+        })
     }
 
     fn linear(map: &Linear) -> NibbleMap {
@@ -174,7 +176,7 @@ impl<W: AesLanes> Way<W> for Rounds {
 
     #[inline(always)]
     fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox, known: &Sbox) -> W {
-        // Never returns here: `Way::sbox` gives `None` for S-boxes without `around_aes`.
+        // Never returns here: `Substitution::sbox` gives `None` for S-boxes without `around_aes`.
         let Some(around) = &known.around_aes else { return bytes };
         let entering = if around.input.adds_constant() { bytes } else { by_nibbles(isa, bytes, &sbox.input) };
         let zero = W::splat(isa, 0);
@@ -197,7 +199,7 @@ impl<W: AesLanes> Way<W> for Rounds {
 #[derive(Debug)]
 pub struct Nibbles;
 
-impl<W: ByteLanes> Way<W> for Nibbles {
+impl<W: ByteLanes> Substitution<W> for Nibbles {
     const NAME: &'static str = "nibbles";
     const INSTRUCTIONS_OF_MAP: f64 = 6.0;
     type Sbox = NibbleSbox;
@@ -212,8 +214,11 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     }
 
     /// Only the constant of the output map.
-    fn lacks(sbox: &Sbox) -> Lacks {
-        Lacks { output: sbox.inversion.map_or(0, |found| found.output.constant), ..Lacks::NOTHING }
+    fn lacks(sbox: &Sbox) -> FoldedConstants {
+        FoldedConstants {
+            output: sbox.inversion.map_or(0, |found| found.output.constant),
+            ..FoldedConstants::NOTHING
+        }
     }
 
     fn linear(map: &Linear) -> NibbleMap {
@@ -275,9 +280,9 @@ macro_rules! of_any_table {
         #[derive(Debug)]
         pub struct $name;
 
-        impl<W: $($bound +)+> Way<W> for $name {
+        impl<W: $($bound +)+> Substitution<W> for $name {
             const NAME: &'static str = $text;
-            const INSTRUCTIONS_OF_MAP: f64 = <$maps as Way<W>>::INSTRUCTIONS_OF_MAP;
+            const INSTRUCTIONS_OF_MAP: f64 = <$maps as Substitution<W>>::INSTRUCTIONS_OF_MAP;
             type Sbox = [u8; 256];
             type Linear = $Linear;
 
@@ -290,7 +295,7 @@ macro_rules! of_any_table {
             }
 
             fn linear(map: &Linear) -> $Linear {
-                <$maps as Way<W>>::linear(map)
+                <$maps as Substitution<W>>::linear(map)
             }
 
             #[inline(always)]
@@ -300,7 +305,7 @@ macro_rules! of_any_table {
 
             #[inline(always)]
             fn map(isa: W::Isa, bytes: W, map: &$Linear, known: &Linear) -> W {
-                <$maps as Way<W>>::map(isa, bytes, map, known)
+                <$maps as Substitution<W>>::map(isa, bytes, map, known)
             }
         }
     };

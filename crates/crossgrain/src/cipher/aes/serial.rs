@@ -1,0 +1,124 @@
+//! The work of modes on single blocks, compiled together with the rounds.
+//!
+//! It runs on registers of one block, whatever the kernel's own registers: each block waits for the one
+//! before it, so wider registers would save nothing.
+//!
+//! Layout: `Repr::Blocks`, as in `instructions`.
+//! Needs `AesLanes` of one block.
+//! Invariant: no branch depends on blocks.
+
+use super::instructions::Cipher;
+use super::key::WideKeys;
+use super::rounds::Middle;
+use crate::arch::{AesLanes, Isa, Kernel, each};
+use crate::block::Block;
+use crate::kernel::serial::{Blocks, RunsSerially, SerialJob};
+
+/// The kernel, and the kernel for decryption if the job needs it.
+pub(super) struct Runner<'a, W: AesLanes> {
+    pub(super) cipher: &'a Cipher<W>,
+    pub(super) inverse: Option<&'a WideKeys>,
+}
+
+impl<W: AesLanes> RunsSerially for Runner<'_, W> {
+    fn run_job(&self, job: &mut impl SerialJob) {
+        let keys = &self.cipher.keys;
+        run_job::<W::OneBlock, _>(W::one_block(self.cipher.isa()), keys, self.inverse.unwrap_or(keys), job);
+    }
+}
+
+/// The same for all widths of the kernel's own registers.
+fn run_job<W: AesLanes, J: SerialJob>(isa: W::Isa, keys: &WideKeys, inverse: &WideKeys, job: &mut J) {
+    isa.enter(Entered { cipher: InRegisters::<W> { isa, keys, inverse }, job });
+}
+
+struct Entered<'j, C, J> {
+    cipher: C,
+    job: &'j mut J,
+}
+
+impl<C: Blocks, J: SerialJob> Kernel for Entered<'_, C, J> {
+    type Output = ();
+
+    const SPILLS: bool = false;
+
+    #[inline(always)]
+    fn run(self) {
+        self.job.run(self.cipher);
+    }
+}
+
+/// The cipher on registers of one block.
+#[derive(Clone, Copy)]
+struct InRegisters<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    inverse: &'a WideKeys,
+}
+
+impl<W: AesLanes> Blocks for InRegisters<'_, W> {
+    type Block = W;
+
+    #[inline(always)]
+    fn load(self, block: &Block) -> W {
+        W::load(self.isa, block)
+    }
+
+    #[inline(always)]
+    fn load_part(self, bytes: &[u8]) -> W {
+        W::load_part(self.isa, bytes)
+    }
+
+    #[inline(always)]
+    fn of_number(self, number: u128) -> W {
+        let (high, low) = ((number >> 64) as u64, number as u64);
+        let front = W::splat(self.isa, high.swap_bytes());
+        W::exchange_halves(front, W::splat(self.isa, low.swap_bytes())).0
+    }
+
+    #[inline(always)]
+    fn number(self, block: W) -> u128 {
+        let mut bytes = [0; 16];
+        block.store(&mut bytes);
+        u128::from_be_bytes(bytes)
+    }
+
+    #[inline(always)]
+    fn store(self, block: W, place: &mut Block) {
+        block.store(place);
+    }
+
+    #[inline(always)]
+    fn store_part(self, block: W, place: &mut [u8]) {
+        block.store_part(place);
+    }
+
+    #[inline(always)]
+    fn first_bytes(self, block: W, len_bytes: usize) -> W {
+        block.first_bytes(len_bytes)
+    }
+
+    #[inline(always)]
+    fn encrypt<const N: usize>(self, blocks: [W; N]) -> [W; N] {
+        through::<W, N, true>(self.isa, self.keys, blocks)
+    }
+
+    #[inline(always)]
+    fn decrypt<const N: usize>(self, blocks: [W; N]) -> [W; N] {
+        through::<W, N, false>(self.isa, self.inverse, blocks)
+    }
+}
+
+/// Runs independent blocks through the cipher.
+#[inline(always)]
+pub(super) fn through<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+    isa: W::Isa,
+    keys: &WideKeys,
+    blocks: [W; N],
+) -> [W; N] {
+    let (first, middle, last) = keys.split();
+    let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
+    let mut state = each!(i < N => blocks[i] ^ first);
+    Middle::in_memory(middle).rounds::<N, ENCRYPT>(isa, &mut state, [last; N]);
+    state
+}
