@@ -10,13 +10,6 @@
 
 #![deny(unsafe_code)]
 
-/// The Rust examples in the user's guide run as doc tests.
-#[cfg(doctest)]
-mod pages {
-    #[doc = include_str!("../../../docs/search.md")]
-    struct Search;
-}
-
 mod batch;
 mod block;
 #[cfg(feature = "compressed")]

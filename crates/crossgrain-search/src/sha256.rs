@@ -122,36 +122,51 @@ fn keyed<W: Lanes>(mut key: [W; 16], byte: u8) -> [W; 8] {
     digest(key)
 }
 
-/// The digest of a message of one block, already compressed into `state`, followed by a digest.
+/// The last block of a message of one block and a digest, padded.
 #[inline(always)]
-fn after_block<W: Lanes>(state: [W; 8], digest: [W; 8]) -> [W; 8] {
+fn last_block<W: Lanes>(digest: [W; 8]) -> [W; 16] {
     let mut block = [digest[0].zero(); 16];
     block[..8].copy_from_slice(&digest);
     block[8] = block[8].filled(END);
     block[15] = block[15].filled(8 * (BLOCK_BYTES + DIGEST_BYTES) as u32);
-    compress(state, block)
+    block
 }
 
 /// The first iteration of PBKDF2. Returns the XOR of all results so far, the last result, and the inner and
 /// outer state of the key. The blocks hold the salt and the part index, padded as the end of a message that
 /// follows one block.
+///
+/// The loops compile to one copy of the compression function each. A copy is up to 14 KB of code.
 #[inline(always)]
 pub(super) fn first_turn<W: Lanes>(key: [W; 16], blocks: &[[u32; 16]]) -> [W; 32] {
-    let (inner, outer) = (keyed(key, 0x36), keyed(key, 0x5c));
-    let mut state = inner;
-    for block in blocks {
-        let mut words = key;
-        for (word, value) in words.iter_mut().zip(block) {
-            *word = word.uniform(*value);
-        }
-        state = compress(state, words);
+    let mut states = [[key[0]; 8]; 2];
+    for (state, byte) in states.iter_mut().zip([0x36, 0x5c]) {
+        *state = keyed(key, byte);
     }
-    let result = after_block(outer, state);
+    let [inner, outer] = states;
+    let mut result = inner;
+    for at in 0..=blocks.len() {
+        let (state, words) = match blocks.get(at) {
+            Some(block) => (result, uniform(key, block)),
+            None => (outer, last_block(result)),
+        };
+        result = compress(state, words);
+    }
     let mut made = [key[0]; 32];
     for (at, words) in [result, result, inner, outer].iter().enumerate() {
         made[8 * at..8 * at + 8].copy_from_slice(words);
     }
     made
+}
+
+/// A block with the same words in all lanes.
+#[inline(always)]
+fn uniform<W: Lanes>(like: [W; 16], block: &[u32; 16]) -> [W; 16] {
+    let mut words = like;
+    for (word, value) in words.iter_mut().zip(block) {
+        *word = word.uniform(*value);
+    }
+    words
 }
 
 /// One further iteration.
@@ -161,7 +176,9 @@ pub(super) fn next_turn<W: Lanes>(mut y: [W; 32]) -> [W; 32] {
     result.copy_from_slice(&y[8..16]);
     inner.copy_from_slice(&y[16..24]);
     outer.copy_from_slice(&y[24..]);
-    result = after_block(outer, after_block(inner, result));
+    for state in [inner, outer] {
+        result = compress(state, last_block(result));
+    }
     for (at, word) in result.iter().enumerate() {
         y[at] = y[at] ^ *word;
         y[8 + at] = *word;

@@ -60,17 +60,6 @@
     )
 )]
 
-/// Rust examples of the documentation are run with the doc tests.
-#[cfg(doctest)]
-mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../../docs/embed.md")]
-    struct Embed;
-    #[doc = include_str!("../../../docs/extend.md")]
-    struct Extend;
-}
-
 #[macro_use] // the registry of ciphers, by which `block` names them
 mod cipher;
 

@@ -3,7 +3,7 @@
 //! The project has none yet. Until it has, SECURITY.md asks readers to report to the party that gave them the software.
 //! The test lists each place that does not match the setting. maturin copies `repository` into the metadata of the Python package.
 
-use std::path::Path;
+use crate::package::manifests;
 
 /// The text of SECURITY.md while there is no public home.
 const NO_HOME: &str = "The project has no public home yet.";
@@ -50,24 +50,12 @@ fn missing(home: Option<&str>, crates: &[(String, String)], security: &str) -> V
     missing
 }
 
-/// The manifests of all crates in `crates/`, by name.
-fn crates(root: &Path) -> Vec<(String, String)> {
-    let folders = std::fs::read_dir(root.join("crates")).expect("the tree has crates").flatten();
-    let manifest = |folder: std::fs::DirEntry| {
-        let text = std::fs::read_to_string(folder.path().join("Cargo.toml")).ok()?;
-        Some((folder.file_name().to_string_lossy().into_owned(), text))
-    };
-    let mut crates: Vec<_> = folders.filter_map(manifest).collect();
-    crates.sort();
-    crates
-}
-
 #[test]
 fn every_place_matches_the_repository_of_the_workspace() {
     let root = crate::root();
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
     let workspace = read("Cargo.toml");
-    let missing = missing(repository(&workspace), &crates(root), &read("SECURITY.md"));
+    let missing = missing(repository(&workspace), &manifests(), &read("SECURITY.md"));
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 

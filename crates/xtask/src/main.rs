@@ -20,6 +20,7 @@ mod limits;
 mod mutants;
 mod newest;
 mod nightly;
+mod package;
 mod pages;
 mod productivity;
 mod python;
@@ -158,6 +159,11 @@ enum Task {
     /// Measure the cost of building the library and the program from nothing, and write the table of
     /// docs/install.md
     Weight,
+    /// Build the packages of a release
+    Package {
+        /// Which; all of them unless given
+        packages: Vec<package::Package>,
+    },
     /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `sanitize`, `statistics`,
     /// `fuzz`, `mutants`
     Nightly,
@@ -206,6 +212,7 @@ fn main() -> ExitCode {
             nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
         }
         Task::Weight => weight::run().map(|()| ExitCode::SUCCESS),
+        Task::Package { packages } => package::run(&packages).map(|()| ExitCode::SUCCESS),
         Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
         Task::Chart { file } if file.as_deref() == Some(Path::new("productivity")) => {
             productivity::run().map(|()| ExitCode::SUCCESS)

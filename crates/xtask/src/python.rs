@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::{Result, root, succeed, target, workspace};
 
 /// The tool that builds the wheel.
-const BUILDS: &str = "maturin>=1.10,<2";
+pub(crate) const BUILDS: &str = "maturin>=1.10,<2";
 
 /// Packages that the tests require, and those that they use if available.
 const NEEDED: [&str; 3] = ["numpy>=1.25", "pytest", "hypothesis"];

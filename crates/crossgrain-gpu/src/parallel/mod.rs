@@ -36,11 +36,6 @@
 //! # Ok::<(), crossgrain_gpu::Error>(())
 //! ```
 
-/// Runs the page's example with the doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/parallel.md")]
-struct Page;
-
 #[cfg(feature = "device")]
 mod aes;
 mod algorithm;
