@@ -26,13 +26,13 @@ const PAINTED_BYTES: usize = 256 * 1024;
 const GAP_BYTES: usize = 1024;
 
 /// Allowance for the frames above and below the overwritten region.
-const FRAMES_BYTES: usize = 1280;
+const FRAMES_BYTES: usize = 2048;
 
 /// The depth that key set-up with AES instructions overwrites.
 const SETUP_BYTES: usize = 3 * 1024 + FRAMES_BYTES;
 
 /// The depth that the drop of a mode overwrites if the mode used AES instructions on short messages only.
-const SHALLOW_BYTES: usize = 4 * 1024 + FRAMES_BYTES;
+const SHALLOW_BYTES: usize = 8 * 1024 + FRAMES_BYTES;
 
 /// The same after longer messages.
 const REGISTERS_BYTES: usize = 16 * 1024 + FRAMES_BYTES;

@@ -136,7 +136,7 @@ const SETUP_STACK_BYTES: usize = 3 * 1024;
 
 /// Twice the stack that short messages use on AES instructions, plus the frames of callers above the drop of a
 /// mode. `tests/stack.rs` measures it, and `tests/memory.rs` finds no secret.
-const SHALLOW_STACK_BYTES: usize = 4 * 1024;
+const SHALLOW_STACK_BYTES: usize = 8 * 1024;
 
 /// Twice the stack that single messages use on registers, plus the frames of callers above the drop of a
 /// mode. `tests/memory.rs` finds no secret with half of it.

@@ -257,10 +257,12 @@ impl Plan {
     }
 
     /// Whether it can follow `before` in a list of plans: its bundle is narrower, for remainders, or it is for
-    /// shorter messages. That is a fused kernel, or a plan on tiles that prepares less.
+    /// shorter messages. That is a fused kernel, or a plan on tiles that prepares so much less that it takes at
+    /// most half the time for one bundle.
     fn follows(&self, before: &Self) -> bool {
         let [wide, narrow] = [before, self].map(Self::bundle_blocks);
-        let prepares_less = wide > 1 && self.cost.fixed_ns < before.cost.fixed_ns;
+        let bundle_ns = |plan: &Self| plan.cost.at((wide * BLOCK_BYTES) as u64);
+        let prepares_less = wide > 1 && 2.0 * bundle_ns(self) <= bundle_ns(before);
         narrow < wide || (narrow == wide && !before.is_fused() && (self.is_fused() || prepares_less))
     }
 

@@ -12,7 +12,7 @@ use std::fmt;
 use super::description::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use super::rounds::MIDDLE_LEAST;
 use crate::arch::{
-    AesLanes, Features, Isa as _, Kernel, Line, Register, WipedBytes, each, for_each_register, wipe,
+    AesLanes, Features, Isa as _, Kernel, Line, Register, Wiped, WipedBytes, each, for_each_register, wipe,
 };
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 
@@ -82,11 +82,9 @@ impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
 /// Round keys as the kernels of AES instructions read them, in each lane of the widest register. On some CPUs a
 /// broadcast from one block to all lanes of a wide register takes a slot of the unit that computes AES rounds; a
 /// load does not.
-///
-/// Kernels hold them in [`Wiped`](crate::arch::Wiped) memory.
 pub(super) struct WideKeys {
     /// Round keys 0, 1, … and, in the last place, the last one.
-    keys: [Line; ROUND_KEYS_MAX],
+    keys: Wiped<[Line; ROUND_KEYS_MAX]>,
     rounds: usize,
 }
 
@@ -99,10 +97,9 @@ impl WideKeys {
         isa.enter(Take::<W> { isa, direction, key, keys: self });
     }
 
-    /// Zeros for this number of rounds, to be set later, where they stay.
-    #[inline(always)]
-    pub(super) const fn none(rounds: usize) -> Self {
-        Self { keys: [Line::ZERO; ROUND_KEYS_MAX], rounds }
+    /// Zeros for this number of rounds, to be set later.
+    pub(super) fn none(rounds: usize) -> Self {
+        Self { keys: Wiped::zeros(), rounds }
     }
 
     /// Replaces one round key.
@@ -135,14 +132,14 @@ impl WideKeys {
     /// Round key 0, the keys of the middle rounds, and the last one.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Line, &[Line], &Line) {
-        let keys = &self.keys;
+        let keys = &*self.keys;
         (&keys[0], &keys[1..self.rounds], &keys[LAST])
     }
 
     /// Round keys 0 and 1, and the last one. This does not depend on the number of rounds.
     #[inline(always)]
     pub(super) fn ends(&self) -> (&Line, &Line, &Line) {
-        let keys = &self.keys;
+        let keys = &*self.keys;
         (&keys[0], &keys[1], &keys[LAST])
     }
 
