@@ -9,9 +9,8 @@
 //! by the time it runs.
 //!
 //! An instruction of AVX or AVX-512 that writes 128 bits clears the rest of the register. XOR of a register
-//! with itself executes at no cost beyond its place in the instruction stream, except for mask registers: on
-//! Intel that takes the port of 512-bit AES rounds, and a move from a general register does not. `vzeroall`
-//! takes longer (docs/mistakes.md).
+//! with itself executes at no cost beyond its place in the instruction stream. `vzeroall` takes longer
+//! (docs/mistakes.md).
 
 use std::arch::{asm, is_x86_feature_detected};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -43,14 +42,7 @@ macro_rules! each_cleared {
     };
 }
 
-/// An instruction with one source, the same for each register.
-macro_rules! each_moved {
-    ($instruction:literal, $source:literal, $($register:literal)*) => {
-        concat!("xor eax, eax\n", $($instruction, " ", $register, ", ", $source, "\n"),*)
-    };
-}
-
-/// An instruction of which the register is both the source and the destination.
+/// The same for instructions with one source, which is also the destination.
 macro_rules! each_xored {
     ($instruction:literal, $($register:literal)*) => {
         concat!($($instruction, " ", $register, ", ", $register, "\n"),*)
@@ -90,7 +82,7 @@ pub(crate) fn clear_registers() {
             AVX512 => clear!(
                 each_cleared!("vpxord", "xmm16" "xmm17" "xmm18" "xmm19" "xmm20" "xmm21" "xmm22" "xmm23"),
                 each_cleared!("vpxord", "xmm24" "xmm25" "xmm26" "xmm27" "xmm28" "xmm29" "xmm30" "xmm31"),
-                each_moved!("kmovq", "rax", "k0" "k1" "k2" "k3" "k4" "k5" "k6" "k7"),
+                each_cleared!("kxorq", "k0" "k1" "k2" "k3" "k4" "k5" "k6" "k7"),
                 each_cleared!("vpxor", "xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5" "xmm6" "xmm7"),
                 each_cleared!("vpxor", "xmm8" "xmm9" "xmm10" "xmm11" "xmm12" "xmm13" "xmm14" "xmm15")
             ),

@@ -64,10 +64,17 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: VERDICT,
     },
     Exception {
-        kernel: "cipher::aes::masked::Masked",
-        isas: &["aesni", "vaes256", "vaes512"],
+        kernel: "cipher::aes::gcm_siv::Message",
+        isas: &["aesni"],
         kinds: &[Move],
-        reason: "OCB's sum of the plaintext is finished by XOR in general registers and returned",
+        reason: LAST_BYTES,
+    },
+    Exception {
+        kernel: "cipher::aes::serial::Entered",
+        isas: &["aesni"],
+        kinds: &[Move],
+        reason: "offset 0 of OCB, the doubled sums of S2V, EAX's first counter and the last one to three bytes \
+                 pass through general registers, by shifts and XOR without branches",
     },
     Exception {
         kernel: "cipher::aes::instructions::Long",
