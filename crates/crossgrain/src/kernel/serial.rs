@@ -62,6 +62,15 @@ pub(crate) trait Blocks: Copy {
         block
     }
 
+    /// The state of a chain after more blocks: each is added to the state, which is then encrypted.
+    #[inline(always)]
+    fn absorb(self, mut state: Self::Block, blocks: &[Block]) -> Self::Block {
+        for block in blocks {
+            state = self.encrypt_one(state ^ self.load(block));
+        }
+        state
+    }
+
     /// A block of zeros.
     #[inline(always)]
     fn zero(self) -> Self::Block {

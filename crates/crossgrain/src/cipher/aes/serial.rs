@@ -9,7 +9,7 @@
 
 use super::instructions::Cipher;
 use super::key::WideKeys;
-use super::rounds::Middle;
+use super::rounds::Between;
 use crate::arch::{AesLanes, Isa, Kernel, each};
 use crate::block::Block;
 use crate::kernel::serial::{Blocks, RunsSerially, SerialJob};
@@ -103,6 +103,22 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
         through::<W, N, true>(self.isa, self.keys, blocks)
     }
 
+    /// The next block of the chain is added to the last round key, so that its rounds depend on nothing else.
+    #[inline(always)]
+    fn absorb(self, state: W, blocks: &[Block]) -> W {
+        let Self { isa, keys, .. } = self;
+        let [block, rest @ ..] = blocks else { return state };
+        let (first, _, last) = keys.ends();
+        let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
+        let mut entering = state ^ W::load(isa, block) ^ first;
+        for next in rest {
+            let [state] = after_middle::<W, 1, true>(isa, keys, [entering]);
+            entering = state.encrypt_last_round(last ^ first ^ W::load(isa, next));
+        }
+        let [state] = after_middle::<W, 1, true>(isa, keys, [entering]);
+        state.encrypt_last_round(last)
+    }
+
     #[inline(always)]
     fn decrypt<const N: usize>(self, blocks: [W; N]) -> [W; N] {
         through::<W, N, false>(self.isa, self.inverse, blocks)
@@ -116,9 +132,27 @@ pub(super) fn through<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     keys: &WideKeys,
     blocks: [W; N],
 ) -> [W; N] {
-    let (first, middle, last) = keys.split();
+    let (first, _, last) = keys.ends();
     let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
-    let mut state = each!(i < N => blocks[i] ^ first);
-    Middle::in_memory(middle).rounds::<N, ENCRYPT>(isa, &mut state, [last; N]);
-    state
+    let state = after_middle::<W, N, ENCRYPT>(isa, keys, each!(i < N => blocks[i] ^ first));
+    each!(i < N => if ENCRYPT { state[i].encrypt_last_round(last) } else { state[i].decrypt_last_round(last) })
+}
+
+/// The middle rounds, without a loop: its control would take longer than a round.
+#[inline(always)]
+fn after_middle<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+    isa: W::Isa,
+    keys: &WideKeys,
+    blocks: [W; N],
+) -> [W; N] {
+    let (nine, more) = keys.middle_in_steps();
+    let mut state = Between::new(isa, blocks);
+    for key in nine {
+        state.round::<ENCRYPT>(key.load(isa));
+    }
+    for [one, other] in more.into_iter().flatten() {
+        state.round::<ENCRYPT>(one.load(isa));
+        state.round::<ENCRYPT>(other.load(isa));
+    }
+    state.end()
 }

@@ -3,7 +3,6 @@
 use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::serial::{Blocks, SerialJob, whole_and_rest};
-use crate::mode::cmac::serial::absorb;
 
 /// A message of CCM.
 pub(crate) struct CcmJob<'a, 'b> {
@@ -26,9 +25,9 @@ impl SerialJob for CcmJob<'_, '_> {
         let [first, more @ ..] = front else { return };
         let [mut mac, mask, mut stream] =
             cipher.encrypt([cipher.load(first), cipher.of_number(counter), cipher.of_number(counter + 1)]);
-        mac = absorb(cipher, mac, more);
+        mac = cipher.absorb(mac, more);
         let (whole, rest) = whole_and_rest(aad);
-        mac = absorb(cipher, mac, whole);
+        mac = cipher.absorb(mac, whole);
         if !rest.is_empty() {
             mac = cipher.encrypt_one(mac ^ cipher.load_part(rest));
         }

@@ -28,17 +28,8 @@ impl SerialJob for CmacJob<'_> {
 #[inline(always)]
 pub(crate) fn cmac<C: Blocks>(cipher: C, keys: &LastKeys, state: C::Block, message: &[u8]) -> C::Block {
     let (whole, last) = split_last(message);
-    let state = absorb(cipher, state, whole);
+    let state = cipher.absorb(state, whole);
     cipher.encrypt_one(state ^ last_block(cipher, keys, last))
-}
-
-/// The state after more blocks.
-#[inline(always)]
-pub(crate) fn absorb<C: Blocks>(cipher: C, mut state: C::Block, blocks: &[Block]) -> C::Block {
-    for block in blocks {
-        state = cipher.encrypt_one(state ^ cipher.load(block));
-    }
-    state
 }
 
 /// The last block, padded if it is not whole, with the key that belongs to it.

@@ -2,7 +2,7 @@
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::serial::{Blocks, SerialJob};
-use crate::mode::cmac::serial::{LastKeys, absorb, cmac, last_block, split_last};
+use crate::mode::cmac::serial::{LastKeys, cmac, last_block, split_last};
 use crate::mode::xts::tweak::double;
 
 /// S2V of strings and a plaintext.
@@ -61,14 +61,14 @@ impl S2vJob<'_> {
         let within = at % BLOCK_BYTES;
         let (blocks, last) = split_last(plaintext);
         if within == 0 {
-            let state = absorb(cipher, cipher.zero(), blocks);
+            let state = cipher.absorb(cipher.zero(), blocks);
             return cipher.encrypt_one(state ^ sum ^ last_block(cipher, last_keys, last));
         }
         let number = cipher.number(sum);
         let (front, back) = (number >> (8 * within), number << (8 * (BLOCK_BYTES - within)));
         let mut state = cipher.zero();
         if let [before @ .., split] = blocks {
-            state = absorb(cipher, state, before);
+            state = cipher.absorb(state, before);
             state = cipher.encrypt_one(state ^ cipher.load(split) ^ cipher.of_number(front));
         }
         let last = last_block(cipher, last_keys, last) ^ cipher.of_number(back);
