@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 type Layer = (&'static [&'static str], &'static [&'static str]);
 
 /// The parts of modes that kernels use: the sources that they compute with, and the messages that they take.
-const FACES: [&str; 13] = [
+const FACES: [&str; 14] = [
     "mode::ccm::serial",
     "mode::chained::chain",
+    "mode::chained::serial",
     "mode::cmac::serial",
     "mode::ctr::counter",
     "mode::eax::serial",
@@ -56,6 +57,7 @@ const LAYERS: [Layer; 26] = [
             "kernel",
             "mode::ccm::serial",
             "mode::chained::chain",
+            "mode::chained::serial",
             "mode::cmac::serial",
             "mode::ctr::counter",
             "mode::eax::serial",
@@ -83,6 +85,7 @@ const LAYERS: [Layer; 26] = [
             "layout",
             "kernel",
             "mode::chained::chain",
+            "mode::chained::serial",
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
@@ -142,6 +145,7 @@ const LAYERS: [Layer; 26] = [
             "kernel",
             "message",
             "mode::chained::chain",
+            "mode::chained::serial",
             "mode::ctr::counter",
             "mode::gcm::ghash",
             "mode::gcm::kernel",
@@ -162,6 +166,7 @@ const LAYERS: [Layer; 26] = [
             "layout",
             "kernel",
             "mode::chained::chain",
+            "mode::chained::serial",
             "mode::ctr::counter",
             "mode::gcm::kernel",
             "mode::gcm_siv::kernel",
@@ -190,6 +195,7 @@ const LAYERS: [Layer; 26] = [
             "kernel::sum",
             "mode::ccm::serial",
             "mode::chained::chain",
+            "mode::chained::serial",
             "mode::cmac::serial",
             "mode::ctr::counter::Counter",
             "mode::eax::serial",

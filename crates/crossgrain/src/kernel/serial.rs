@@ -12,8 +12,11 @@
 
 use std::ops::BitXor;
 
+use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block, part_number};
 use crate::mode::ccm::serial::CcmJob;
+use crate::mode::chained::chain::Link;
+use crate::mode::chained::serial::ChainJob;
 use crate::mode::cmac::serial::CmacJob;
 use crate::mode::eax::serial::EaxJob;
 use crate::mode::ocb::serial::{OcbBegin, OcbEnd, OcbShort};
@@ -71,6 +74,28 @@ pub(crate) trait Blocks: Copy {
         state
     }
 
+    /// Replaces blocks of a chain in CBC, CFB or OFB. Returns the chain's state after them.
+    #[inline(always)]
+    fn link(
+        self,
+        link: Link,
+        mut state: Self::Block,
+        buffers: &mut Buffers<'_>,
+        blocks: usize,
+    ) -> Self::Block {
+        for i in 0..blocks {
+            let input = self.load(buffers.input_block(i));
+            let entering = if link == Link::Cbc { state ^ input } else { state };
+            state = self.encrypt_one(entering);
+            let output = if link == Link::Cbc { state } else { state ^ input };
+            self.store(output, buffers.output_block(i));
+            if link == Link::Cfb {
+                state = output;
+            }
+        }
+        state
+    }
+
     /// A block of zeros.
     #[inline(always)]
     fn zero(self) -> Self::Block {
@@ -93,6 +118,8 @@ pub(crate) trait SerialJob {
 
 /// The work of any mode.
 pub(crate) enum Serial<'j, 'a, 'b> {
+    /// Blocks of a chain.
+    Chain(&'j mut ChainJob<'a, 'b>),
     /// CMAC of a message.
     Cmac(&'j mut CmacJob<'a>),
     /// A whole message of CCM.
@@ -119,6 +146,7 @@ impl Serial<'_, '_, '_> {
     /// Runs the job.
     pub(crate) fn run_by(self, runner: &impl RunsSerially) {
         match self {
+            Self::Chain(job) => runner.run_job(job),
             Self::Cmac(job) => runner.run_job(job),
             Self::Ccm(job) => runner.run_job(job),
             Self::Eax(job) => runner.run_job(job),

@@ -20,8 +20,10 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
+use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
 use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
 use crate::mode::ocb::kernel::OcbKernel;
@@ -315,7 +317,10 @@ impl Program {
             assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
             self.ran(len_bytes);
             if len_bytes > 0 {
-                self.chain_here(rule, &mut [&mut *strand], len_bytes / BLOCK_BYTES);
+                let blocks = len_bytes / BLOCK_BYTES;
+                if !self.serial_in_registers(Serial::Chain(&mut ChainJob { rule, strand, blocks })) {
+                    self.chain_here(rule, &mut [&mut *strand], blocks);
+                }
                 strand.data.advance(len_bytes);
             }
             return;

@@ -20,6 +20,11 @@ impl Program {
         self.serial_by(Some(inverse), job);
     }
 
+    /// Runs the work if the kernel can keep blocks in registers. Returns whether it did.
+    pub(super) fn serial_in_registers(&self, job: Serial<'_, '_, '_>) -> bool {
+        self.kernel().is_some_and(|kernel| kernel.serial(None, job).is_none())
+    }
+
     /// Seals or opens a short message of GCM-SIV under the keys that the program's key derives, if its kernel
     /// can.
     pub(crate) fn gcm_siv(&self, job: &mut GcmSivJob<'_, '_>) -> bool {

@@ -26,9 +26,6 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
-    if let [strand] = strands {
-        return isa.enter(Alone::<W, K> { isa, keys, rule, strand, blocks });
-    }
     // Lanes of one register of the widest kind. A stage is cleared before use and wiped afterwards, so it
     // should be small.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
@@ -45,66 +42,6 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
             isa.enter(Chains::<_, FEW, STEPS> { lanes, strands, blocks, rule });
         }
     }
-}
-
-/// A single chain. Its blocks are used in place, and only the lowest lane of registers matters.
-struct Alone<'a, 's, 'd, W: AesLanes, K> {
-    isa: W::Isa,
-    keys: Keys<'a, K>,
-    rule: Rule,
-    strand: &'s mut Strand<'d>,
-    blocks: usize,
-}
-
-impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { isa, keys: (first_key, middle, last), rule, strand, blocks } = self;
-        let Strand { state: place, data } = strand;
-        let mut message = SideBySide::<1>::new(blocks * BLOCK_BYTES);
-        data.show(&mut message);
-        // Where the CPU adds a key before a round, `rounds` adds the first one.
-        let first = if W::ADDS_KEY_FIRST { W::splat(isa, 0) } else { first_key.load(isa, 0) };
-        let last = last.load(isa, 0);
-        let mut state = W::broadcast(isa, place);
-        let mut input = W::broadcast(isa, &block_at(&message, 0));
-        let mut entering = [state ^ added_after(rule, first, W::splat(isa, 0), input)];
-        for at in 0..blocks {
-            let due = rounds::<_, _, 1, true>(isa, &mut entering, first_key, middle);
-            entering = with_due(isa, entering, due);
-            let next = W::broadcast(isa, &block_at(&message, at + 1));
-            // Added to the last round key, so that the next block's rounds depend on nothing else.
-            let added = added_after(rule, first, input, next);
-            entering = [entering[0].encrypt_last_round(last ^ added)];
-            state = entering[0] ^ added;
-            if rule.writes() {
-                let output = if rule.adds_before() { state } else { state ^ input };
-                output.store_lowest(&mut message.output_mut(0).as_chunks_mut().0[at]);
-                state = if rule == Rule::Replace(Link::Cfb) { output } else { state };
-            }
-            input = next;
-        }
-        state.store_lowest(place);
-    }
-}
-
-/// The sum that is added to the cipher's result before the next rounds: the first round key, and this block
-/// of input or the next one.
-#[inline(always)]
-fn added_after<W: AesLanes>(rule: Rule, first: W, input: W, next: W) -> W {
-    match rule {
-        Rule::Absorb | Rule::Replace(Link::Cbc) => next ^ first,
-        Rule::Replace(Link::Cfb) => input ^ first,
-        Rule::Replace(Link::Ofb) => first,
-    }
-}
-
-/// A block of the message, or zeros after its end.
-#[inline(always)]
-fn block_at(message: &SideBySide<'_, 1>, at: usize) -> Block {
-    message.input(0).as_chunks().0.get(at).copied().unwrap_or([0; BLOCK_BYTES])
 }
 
 /// Blocks in `N` registers.

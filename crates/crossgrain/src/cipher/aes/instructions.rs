@@ -20,10 +20,11 @@ use super::serial::Runner;
 use super::{chains, gcm};
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, unrolled};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family};
-use crate::kernel::serial::Serial;
+use crate::kernel::serial::{RunsSerially as _, Serial};
 use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
 use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
+use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
@@ -261,6 +262,10 @@ impl<W: AesLanes> ChainKernel for Cipher<W> {
     }
 
     fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        if let [strand] = strands {
+            let mut job = ChainJob { rule, strand, blocks };
+            return Runner { cipher: self, inverse: None }.run_job(&mut job);
+        }
         chains::run::<W, _>(self.isa, self.keys.split(), rule, strands, blocks);
     }
 }

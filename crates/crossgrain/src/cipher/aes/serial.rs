@@ -10,9 +10,10 @@
 use super::instructions::Cipher;
 use super::key::WideKeys;
 use super::rounds::Between;
-use crate::arch::{AesLanes, Isa, Kernel, each};
+use crate::arch::{AesLanes, Buffers, Isa, Kernel, each};
 use crate::block::Block;
 use crate::kernel::serial::{Blocks, RunsSerially, SerialJob};
+use crate::mode::chained::chain::Link;
 
 /// The kernel, and the kernel for decryption if the job needs it.
 pub(super) struct Runner<'a, W: AesLanes> {
@@ -117,6 +118,38 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
         }
         let [state] = after_middle::<W, 1, true>(isa, keys, [entering]);
         state.encrypt_last_round(last)
+    }
+
+    /// As in [`Blocks::absorb`]: what the next rounds add is added to the last round key.
+    #[inline(always)]
+    fn link(self, link: Link, mut state: W, buffers: &mut Buffers<'_>, blocks: usize) -> W {
+        let Self { isa, keys, .. } = self;
+        let (first, _, last) = keys.ends();
+        let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
+        if blocks == 0 {
+            return state;
+        }
+        let mut input = W::load(isa, buffers.input_block(0));
+        let mut entering = state ^ first;
+        if link == Link::Cbc {
+            entering = entering ^ input;
+        }
+        for i in 0..blocks {
+            let next = if i + 1 < blocks { W::load(isa, buffers.input_block(i + 1)) } else { first ^ first };
+            let added = match link {
+                Link::Cbc => first ^ next,
+                Link::Cfb => first ^ input,
+                Link::Ofb => first,
+            };
+            let [middle] = after_middle::<W, 1, true>(isa, keys, [entering]);
+            entering = middle.encrypt_last_round(last ^ added);
+            let result = entering ^ added;
+            let output = if link == Link::Cbc { result } else { result ^ input };
+            output.store(buffers.output_block(i));
+            state = if link == Link::Cfb { output } else { result };
+            input = next;
+        }
+        state
     }
 
     #[inline(always)]

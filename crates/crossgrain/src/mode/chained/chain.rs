@@ -89,7 +89,7 @@ impl Data<'_> {
 
     /// The rest of the input.
     #[inline(always)]
-    fn input(&self) -> &[u8] {
+    pub(crate) fn input(&self) -> &[u8] {
         match self {
             Self::Absorbed(bytes) => bytes,
             Self::Replaced(buffers) => buffers.input(),

@@ -16,6 +16,7 @@
 
 pub mod chain;
 pub mod reference;
+pub(crate) mod serial;
 
 use std::marker::PhantomData;
 use std::{fmt, slice};
