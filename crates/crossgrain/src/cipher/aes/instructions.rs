@@ -184,12 +184,9 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         inverse: Option<&dyn WholePart>,
         job: Serial<'j, 'a, 'b>,
     ) -> Option<Serial<'j, 'a, 'b>> {
-        let inverse = match inverse {
-            None => None,
-            Some(inverse) => match inverse.round_keys() {
-                None => return Some(job),
-                Some(keys) => keys.downcast_ref(),
-            },
+        let inverse = match inverse.map(|kernel| kernel.round_keys().and_then(<dyn Any>::downcast_ref)) {
+            Some(None) => return Some(job), // another kind of kernel
+            keys => keys.flatten(),
         };
         job.run_by(&Runner { cipher: self, inverse });
         None
