@@ -55,7 +55,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
 ];
 
 /// Functions with many gates that are not a cipher step.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     // The initial state of a cached counter is the XOR of its columns' shares.
     ("cipher/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("cipher/aes/walk.rs", "run"),
@@ -64,6 +64,8 @@ const OTHERS: [(&str, &str); 7] = [
     // A reduction in GF(2¹²⁸).
     ("mode/gcm/ghash/field.rs", "reduced"),
     ("mode/gcm/ghash/mod.rs", "product"),
+    // Sums of a chain's blocks and round keys.
+    ("cipher/aes/serial.rs", "link"),
     // Counters.
     ("mode/ctr/counter.rs", "low"),
     ("mode/ctr/counter.rs", "count_bundle"),
