@@ -7,8 +7,8 @@ use std::hint::black_box;
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
 use super::rounds::{RoundKey, rounds, with_due, with_first};
-use crate::arch::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
-use crate::block::{BLOCK_BYTES, Block};
+use crate::arch::{AesLanes, Isa, each, shuffles_whole_registers};
+use crate::block::Block;
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::mode::chained::chain::{Link, Rule, Strand};
 

@@ -169,8 +169,8 @@ impl<W: AesLanes> Polyval<W> {
     #[inline(always)]
     fn add<const N: usize>(&mut self, blocks: [W; N]) {
         let mut products = Product::of(self.sum ^ blocks[0], self.powers[N - 1]);
-        for i in 1..N {
-            products = products.plus(Product::of(blocks[i], self.powers[N - 1 - i]));
+        for (block, power) in blocks[1..].iter().zip(self.powers[..N - 1].iter().rev()) {
+            products = products.plus(Product::of(*block, *power));
         }
         self.sum = self.field.reduced(products);
     }

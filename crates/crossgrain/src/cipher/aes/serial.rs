@@ -135,7 +135,8 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
             entering = entering ^ input;
         }
         for i in 0..blocks {
-            let next = if i + 1 < blocks { W::load(isa, buffers.input_block(i + 1)) } else { first ^ first };
+            let next =
+                if i + 1 < blocks { W::load(isa, buffers.input_block(i + 1)) } else { W::splat(isa, 0) };
             let added = match link {
                 Link::Cbc => first ^ next,
                 Link::Cfb => first ^ input,
