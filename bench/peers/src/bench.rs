@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::job::{self, Job};
 use crate::{clock, worker};
 
-/// Jobs, workers and care.
+/// Jobs, workers and samples.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only jobs with one of these in their ids, such as `aes-256-gcm/apart`
@@ -85,10 +85,10 @@ fn comparable(job: &Job, workers: &[Peer]) -> Result<Vec<Asked>, String> {
 }
 
 fn time(args: &Args, job: &Job, mut workers: Vec<Asked>) {
-    let care = Sampling { turns: args.turns, sample_ns: 1000 * args.sample };
+    let sampling = Sampling { turns: args.turns, sample_ns: 1000 * args.sample };
     let mut subjects: Vec<_> = workers.iter_mut().map(|worker| worker as &mut dyn Subject).collect();
     let (mut witness, mut clock) = (Timed(clock::witness), Timed(clock::chain));
-    let measured = measure_beside(&mut witness, &mut clock, args.patience, &mut subjects, care);
+    let measured = measure_beside(&mut witness, &mut clock, args.patience, &mut subjects, sampling);
     for (worker, measured) in workers.iter().zip(measured) {
         print_row(args.json, job, &worker.label, &measured);
     }

@@ -118,11 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let filter = args.filter.as_deref().unwrap_or_default();
     for group in subject::groups(plans.as_ref(), args.policy, filter)? {
         let mut group = group?;
-        let care = Sampling { turns: args.turns.into(), ..Sampling::default() };
+        let sampling = Sampling { turns: args.turns.into(), ..Sampling::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
         let (mut witness, mut clock) = (Timed(clock::witness), Timed(clock::chain));
         let patience = args.patience.into();
-        let measured = measure_beside(&mut witness, &mut clock, patience, &mut subjects, care);
+        let measured = measure_beside(&mut witness, &mut clock, patience, &mut subjects, sampling);
         for (candidate, measured) in group.into_iter().zip(measured) {
             let Candidate { id, bytes, threads, .. } = candidate;
             let row = Row { id, bytes, threads, measured };

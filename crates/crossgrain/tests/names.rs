@@ -340,7 +340,8 @@ fn free_choice_gives_sound_plans_that_leak_nothing_under_every_cap() {
                 assert!(stage.variant.is_available(features), "{cap}: {plan}");
             }
         }
-        // For shorter messages, a fused kernel may follow a plan of whole ciphers, or a plan that prepares less.
+        // For shorter messages, a fused kernel may follow a plan of whole ciphers, or a plan that prepares
+        // less.
         let is_fused = |plan: &Plan| matches!(plan.stages[0].variant.action, Action::Fused(..));
         let rank: Vec<_> =
             plans.iter().map(|plan| (plan.bundle_blocks(), !is_fused(plan), plan.cost.fixed_ns)).collect();

@@ -130,12 +130,12 @@ fn beside_a_witness_the_calm_samples_count() {
     let clock_ns = Cell::new(0);
     let [mut witness, mut clock, mut a, mut b] =
         [10, 5, 70, 900].map(|base| Beside { clock_ns: &clock_ns, base });
-    let care = Sampling { turns: 9, sample_ns: 20_000 };
-    let found = measure_beside(&mut witness, &mut clock, 20, &mut [&mut a, &mut b], care);
+    let sampling = Sampling { turns: 9, sample_ns: 20_000 };
+    let found = measure_beside(&mut witness, &mut clock, 20, &mut [&mut a, &mut b], sampling);
     assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
     assert_eq!([found[0].clock_ns, found[1].clock_ns], [Some(5.0); 2]);
     assert!(found.iter().all(|found| found.spread < 0.01), "{found:?}");
-    let alone = measure(&mut [&mut a, &mut b], Sampling { turns: 90, ..care });
+    let alone = measure(&mut [&mut a, &mut b], Sampling { turns: 90, ..sampling });
     assert_eq!([alone[0].run_ns, alone[1].run_ns], [210.0, 2700.0]);
     assert_eq!(alone[0].clock_ns, None);
 }

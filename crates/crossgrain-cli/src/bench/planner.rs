@@ -130,9 +130,9 @@ fn found(
     let by_estimate_ns = match run_ns(estimated.to_string()) {
         Some(run_ns) => run_ns,
         None => {
-            let care = Sampling { turns: 15, sample_ns: 1_000_000 };
+            let sampling = Sampling { turns: 15, sample_ns: 1_000_000 };
             let pair = [best.plan.clone(), estimated];
-            let found = end_to_end(job, limits, &pair, EVERY.len_bytes, care, clock_ns)?;
+            let found = end_to_end(job, limits, &pair, EVERY.len_bytes, sampling, clock_ns)?;
             best_ns * found[1].fastest_ns / found[0].fastest_ns
         }
     };

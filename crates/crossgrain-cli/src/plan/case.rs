@@ -207,9 +207,9 @@ impl Case {
         let paths = std::iter::once(&self.report.best).chain(&self.report.runners_up);
         let job_flow = self.job_flow()?;
         let plans = paths.map(|path| job_flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
-        let care = Sampling { turns: 15, sample_ns: 300_000 };
+        let sampling = Sampling { turns: 15, sample_ns: 300_000 };
         let len_bytes = facts.len_bytes as usize;
-        self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
+        self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
         Ok(())
     }
 

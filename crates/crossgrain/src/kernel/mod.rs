@@ -283,8 +283,8 @@ pub trait WholePart: Send + Sync {
     }
 
     /// Runs work of a mode on single blocks in registers, if the kernel can. Otherwise it returns the work.
-    #[allow(private_interfaces, reason = "only modes call it")]
     /// `inverse` is the kernel for decryption, which some jobs need too.
+    #[allow(private_interfaces, reason = "only modes call it")]
     fn serial<'j, 'a, 'b>(
         &self,
         _inverse: Option<&dyn WholePart>,

@@ -102,6 +102,12 @@ pub(crate) trait Blocks: Copy {
         self.of_number(0)
     }
 
+    /// The one bit that pads a block after this many bytes, at most 15.
+    #[inline(always)]
+    fn one_after(self, len_bytes: usize) -> Self::Block {
+        self.of_number(0x80 << (8 * (BLOCK_BYTES - 1 - len_bytes)))
+    }
+
     /// At most 15 bytes, padded with a one bit and zeros to a block.
     #[inline(always)]
     fn padded(self, bytes: &[u8]) -> Self::Block {
@@ -136,7 +142,7 @@ pub(crate) enum Serial<'j, 'a, 'b> {
     OcbShort(&'j mut OcbShort<'a, 'b>),
 }
 
-/// What can run jobs of all modes.
+/// A cipher that runs the jobs of all modes.
 pub(crate) trait RunsSerially {
     /// Runs one.
     fn run_job(&self, job: &mut impl SerialJob);
@@ -156,10 +162,4 @@ impl Serial<'_, '_, '_> {
             Self::OcbShort(job) => runner.run_job(job),
         }
     }
-}
-
-/// Whole blocks, and the bytes after them.
-#[inline(always)]
-pub(crate) fn whole_and_rest(bytes: &[u8]) -> (&[Block], &[u8]) {
-    bytes.as_chunks::<BLOCK_BYTES>()
 }

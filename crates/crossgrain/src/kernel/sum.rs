@@ -35,7 +35,7 @@ pub(crate) fn total(features: Features, blocks: &[u8]) -> Block {
 }
 
 /// Adds some blocks to a sum; blocks are little-endian numbers.
-pub(crate) fn added(sum: u128, blocks: &[u8]) -> u128 {
+fn added(sum: u128, blocks: &[u8]) -> u128 {
     blocks.as_chunks::<BLOCK_BYTES>().0.iter().fold(sum, |sum, block| sum ^ u128::from_le_bytes(*block))
 }
 

@@ -245,7 +245,13 @@ pub(super) fn open_single(mode: &impl Single, message: &mut AeadMessage<'_>) -> 
 /// output with zeros.
 pub(super) fn open_right(mode: &impl Single, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
     let tag = mode.run_single(threads, Direction::Decrypt, message);
-    let right = Tag::cut(&tag, mode.tag_bytes()) == message.tag;
+    is_right(message, Tag::cut(&tag, mode.tag_bytes()))
+}
+
+/// Whether a decrypted message has this tag, compared in constant time. If not, overwrites the output with
+/// zeros.
+pub(super) fn is_right(message: &mut AeadMessage<'_>, tag: Tag) -> bool {
+    let right = tag == message.tag;
     if !right {
         wipe(message.buffers.output_mut());
     }

@@ -1,6 +1,5 @@
-//! Lists for groups of messages. A group of one message, which is common, needs no allocation.
+//! Lists for groups of messages. A group of one, such as a single sector, needs no allocation.
 
-use std::ops::Deref;
 use std::{array, mem};
 
 use crate::arch::wipe;
@@ -59,33 +58,5 @@ pub(super) fn take_front<'a>(rest: &mut &'a mut [Block], count: usize) -> &'a mu
 pub(super) fn add(totals: &mut [Block], others: &[Block]) {
     for (total, other) in totals.iter_mut().zip(others) {
         *total = sum(*total, *other);
-    }
-}
-
-/// One item without an allocation, or many. It must not hold secrets, because moving it leaves a copy.
-pub(super) enum OneOrMany<T> {
-    One([T; 1]),
-    Many(Vec<T>),
-}
-
-impl<T> Deref for OneOrMany<T> {
-    type Target = [T];
-
-    #[inline]
-    fn deref(&self) -> &[T] {
-        match self {
-            Self::One(one) => one,
-            Self::Many(many) => many,
-        }
-    }
-}
-
-impl<T> FromIterator<T> for OneOrMany<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        let mut items = items.into_iter();
-        match (items.size_hint(), items.next()) {
-            ((1, Some(1)), Some(one)) => Self::One([one]),
-            (_, first) => Self::Many(first.into_iter().chain(items).collect()),
-        }
     }
 }

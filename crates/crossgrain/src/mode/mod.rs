@@ -5,7 +5,7 @@
 //! * Authenticated: `gcm`, `gcm_siv`, `ocb`, `ccm`, `eax` and `siv`. `aead` is their common interface.
 //! * A tag only: `cmac`, which EAX and SIV also use.
 //! * `own_keys` runs CTR, ECB, CBC and CMAC over records that each have their own key.
-//! * `registry` lists the modes. `lists` has lists for one message or many.
+//! * `registry` lists the modes. `lists` has lists for groups of messages.
 //!
 //! Each mode has a folder. Its `mod.rs` is the mode's entry, which knows no variant. `reference` is a slow
 //! form that tests compare with. Other files are used by kernels: `chained::chain`, `ctr::counter`,

@@ -53,8 +53,8 @@ pub struct Measured {
 }
 
 /// Measures all subjects in turns.
-pub fn measure(subjects: &mut [&mut dyn Subject], care: Sampling) -> Vec<Measured> {
-    in_turns(&mut Undisturbed, None, care.turns, subjects, care)
+pub fn measure(subjects: &mut [&mut dyn Subject], sampling: Sampling) -> Vec<Measured> {
+    in_turns(&mut Undisturbed, None, sampling.turns, subjects, sampling)
 }
 
 /// Measures all subjects in turns, with a witness and a clock. The witness always does the same work; the
@@ -65,9 +65,9 @@ pub fn measure_beside(
     clock: &mut dyn Subject,
     patience: usize,
     subjects: &mut [&mut dyn Subject],
-    care: Sampling,
+    sampling: Sampling,
 ) -> Vec<Measured> {
-    in_turns(witness, Some(clock), care.turns.saturating_mul(patience.max(1)), subjects, care)
+    in_turns(witness, Some(clock), sampling.turns.saturating_mul(patience.max(1)), subjects, sampling)
 }
 
 /// Runs up to `turns` turns, until enough samples are calm.
@@ -76,11 +76,12 @@ fn in_turns(
     clock: Option<&mut dyn Subject>,
     turns: usize,
     subjects: &mut [&mut dyn Subject],
-    care: Sampling,
+    sampling: Sampling,
 ) -> Vec<Measured> {
-    let repeats: Vec<u32> = subjects.iter_mut().map(|subject| calibrate(*subject, care.sample_ns)).collect();
-    let mut witness = Witness::new(witness, care.sample_ns / BESIDE_SHARE);
-    let mut clock = clock.map(|clock| Repeated::new(clock, care.sample_ns / BESIDE_SHARE));
+    let repeats: Vec<u32> =
+        subjects.iter_mut().map(|subject| calibrate(*subject, sampling.sample_ns)).collect();
+    let mut witness = Witness::new(witness, sampling.sample_ns / BESIDE_SHARE);
+    let mut clock = clock.map(|clock| Repeated::new(clock, sampling.sample_ns / BESIDE_SHARE));
     let mut samples = vec![Vec::with_capacity(turns); subjects.len()];
     for turn in 0..=turns {
         for ((subject, &repeats), samples) in subjects.iter_mut().zip(&repeats).zip(&mut samples) {
@@ -96,13 +97,13 @@ fn in_turns(
             }
         }
         let are_calm = |samples: &Vec<Sample>| {
-            samples.iter().filter(|sample| witness.is_calm(sample.witness_ns)).count() >= care.turns
+            samples.iter().filter(|sample| witness.is_calm(sample.witness_ns)).count() >= sampling.turns
         };
-        if turn >= care.turns && samples.iter().all(are_calm) {
+        if turn >= sampling.turns && samples.iter().all(are_calm) {
             break;
         }
     }
-    samples.into_iter().map(|samples| summarise(&calmest(samples, care.turns))).collect()
+    samples.into_iter().map(|samples| summarise(&calmest(samples, sampling.turns))).collect()
 }
 
 /// A sample lasts this many times as long as its witness and its clock.

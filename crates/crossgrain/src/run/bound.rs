@@ -141,7 +141,8 @@ impl Bound {
 /// The least number of chains that run together without a kernel for chains.
 const LANES_LEAST: usize = 64;
 
-/// The bound plan of the widest bundle, and the others. A separate function, so that callers can wipe its stack frame.
+/// The bound plan of the widest bundle, and the others. A separate function, so that callers can wipe its
+/// stack frame.
 #[inline(never)]
 pub(super) fn bind_all(plans: &[Plan], keys: &Keys<'_>) -> Result<(BoundPlan, Vec<BoundPlan>), Error> {
     // A fused kernel is also the cipher, so a plan of the cipher with its instructions needs no other kernel.
@@ -175,8 +176,8 @@ fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
     Some(bound.ok_or_else(|| variant.unavailable(features)))
 }
 
-/// Binds a plan on tiles. The first such plan makes `tweak_mask`. Its frame is large, and most programs need only plans
-/// of one kernel.
+/// Binds a plan on tiles. The first such plan makes `tweak_mask`. A separate function, because its frame is
+/// large and most programs need only plans of one kernel.
 #[inline(never)]
 fn bind_tiles(plan: &Plan, keys: &Keys<'_>, tweak_mask: &mut Option<TweakMask>) -> Result<Bound, Error> {
     // The boxes of a plan on tiles are not wiped. Their gaps would take parts of the key that an earlier plan left

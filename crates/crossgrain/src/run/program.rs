@@ -49,8 +49,8 @@ pub struct Program {
     wipes_stack: bool,
 }
 
-/// Messages with fewer bytes run by the plan that is cheapest for them. The plan for bulk data may prepare tables of a
-/// nonce. Streams that go on in pieces of this length use them again.
+/// Messages with fewer bytes run by the plan that is cheapest for them. The plan for bulk data may prepare
+/// tables of a nonce. Streams that go on in pieces of this length use them again.
 const SHORT_BYTES: usize = 4096;
 
 impl Program {
@@ -318,7 +318,8 @@ impl Program {
             self.ran(len_bytes);
             if len_bytes > 0 {
                 let blocks = len_bytes / BLOCK_BYTES;
-                if !self.serial_in_registers(Serial::Chain(&mut ChainJob { rule, strand, blocks })) {
+                let mut job = ChainJob { rule, strand, blocks };
+                if self.serial_in_registers(None, Serial::Chain(&mut job)).is_some() {
                     self.chain_here(rule, &mut [&mut *strand], blocks);
                 }
                 strand.data.advance(len_bytes);

@@ -4,7 +4,7 @@
 use super::program::Program;
 use super::threads::Threads;
 use crate::arch::{Buffers, each, wipe};
-use crate::block::{BLOCK_BYTES, Block, part_number};
+use crate::block::{Block, part_number};
 use crate::kernel::Source;
 use crate::kernel::serial::{Blocks, RunsSerially, Serial, SerialJob};
 use crate::mode::gcm_siv::kernel::GcmSivJob;
@@ -20,9 +20,18 @@ impl Program {
         self.serial_by(Some(inverse), job);
     }
 
-    /// Runs the work if the kernel can keep blocks in registers. Returns whether it did.
-    pub(super) fn serial_in_registers(&self, job: Serial<'_, '_, '_>) -> bool {
-        self.kernel().is_some_and(|kernel| kernel.serial(None, job).is_none())
+    /// Runs the work if the kernels can keep blocks in registers. Otherwise returns it.
+    #[inline]
+    pub(super) fn serial_in_registers<'j, 'a, 'b>(
+        &self,
+        inverse: Option<&Self>,
+        job: Serial<'j, 'a, 'b>,
+    ) -> Option<Serial<'j, 'a, 'b>> {
+        match (self.kernel(), inverse.map(Self::kernel)) {
+            (Some(kernel), None) => kernel.serial(None, job),
+            (Some(kernel), Some(Some(inverse))) => kernel.serial(Some(inverse), job),
+            _ => Some(job),
+        }
     }
 
     /// Seals or opens a short message of GCM-SIV under the keys that the program's key derives, if its kernel
@@ -33,13 +42,7 @@ impl Program {
 
     #[inline]
     fn serial_by(&self, inverse: Option<&Self>, job: Serial<'_, '_, '_>) {
-        let inverse_kernel = inverse.map(Self::kernel);
-        let job = match (self.kernel(), inverse_kernel) {
-            (Some(kernel), None) => kernel.serial(None, job),
-            (Some(kernel), Some(Some(inverse))) => kernel.serial(Some(inverse), job),
-            _ => Some(job),
-        };
-        if let Some(job) = job {
+        if let Some(job) = self.serial_in_registers(inverse, job) {
             job.run_by(&ByRuns { program: self, inverse: inverse.unwrap_or(self) });
         }
     }
@@ -109,5 +112,3 @@ fn through<const N: usize>(program: &Program, blocks: [u128; N]) -> [u128; N] {
     wipe(bytes.as_flattened_mut());
     blocks
 }
-
-const _: () = assert!(size_of::<u128>() == BLOCK_BYTES);

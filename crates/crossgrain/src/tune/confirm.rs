@@ -61,7 +61,8 @@ pub fn confirm(
     budget_ms: u64,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Confirmed, Error> {
-    let care = Sampling { turns: 15, sample_ns: budget_ms.saturating_mul(10_000).clamp(1000, SAMPLE_NS_MAX) };
+    let sampling =
+        Sampling { turns: 15, sample_ns: budget_ms.saturating_mul(10_000).clamp(1000, SAMPLE_NS_MAX) };
     let mut found = Confirmed { costs: costs.clone(), contradictions: Vec::new() };
     let mut passed = HashSet::new();
     // A dropped cost may change the plans of jobs that passed, so each contradiction begins a new round.
@@ -75,7 +76,7 @@ pub fn confirm(
             }
             let most_bytes = if job.source.is_search() { SEARCH_BYTES_MAX } else { DATA_BYTES_MAX };
             let run_bytes = len_bytes.min(most_bytes) as usize;
-            let times = end_to_end(job, limits, &plans, run_bytes, care, clock_ns)?;
+            let times = end_to_end(job, limits, &plans, run_bytes, sampling, clock_ns)?;
             let slower = times[0].fastest_ns / times[1].fastest_ns - 1.0;
             if slower > SLOWER_MAX {
                 found.contradictions.push(Contradiction { job, slower });

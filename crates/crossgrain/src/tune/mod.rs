@@ -164,8 +164,8 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64, watch: &dyn Fn())
     subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
     let budget_ns = scope.takes_ms() * 1_000_000;
     let left_ns = budget_ns.saturating_sub(clock_ns().saturating_sub(start_ns)).max(budget_ns / 4);
-    let care = care(left_ns, subjects.len());
-    let measured = measure(&mut subjects, care);
+    let sampling = sampling(left_ns, subjects.len());
+    let measured = measure(&mut subjects, sampling);
     let (bulk_found, short_found) = measured.split_at(bulk.len());
     let mut short_found = short_found.iter();
     let rows = variants.iter().zip(bulk.iter().zip(bulk_found)).zip(&short);
@@ -179,7 +179,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64, watch: &dyn Fn())
 }
 
 /// Samples short enough for all turns of all subjects, plus calibration.
-fn care(budget_ns: u64, subjects: usize) -> Sampling {
+fn sampling(budget_ns: u64, subjects: usize) -> Sampling {
     const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
     Sampling { turns: TURNS, sample_ns: (budget_ns / samples).max(1000) }

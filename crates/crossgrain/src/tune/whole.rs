@@ -66,8 +66,8 @@ pub fn contend(
     let paths = candidates(&flow.flow().at(field.len_bytes as u64), field)?;
     let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
     let samples = plans.len() * (TURNS + 3);
-    let care = Sampling { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
-    let measured = end_to_end(job, limits, &plans, field.len_bytes, care, clock_ns)?;
+    let sampling = Sampling { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
+    let measured = end_to_end(job, limits, &plans, field.len_bytes, sampling, clock_ns)?;
     let contender = |((path, plan), measured)| Contender { path, plan, measured };
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
     contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
@@ -96,7 +96,7 @@ pub fn end_to_end(
     limits: &Limits,
     plans: &[Plan],
     len_bytes: usize,
-    care: Sampling,
+    sampling: Sampling,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Measured>, Error> {
     let data = RefCell::new(vec![0; len_bytes]);
@@ -115,7 +115,7 @@ pub fn end_to_end(
     };
     let mut runners = plans.iter().map(runner).collect::<Result<Vec<_>, _>>()?;
     let mut subjects: Vec<_> = runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect();
-    Ok(measure(&mut subjects, care))
+    Ok(measure(&mut subjects, sampling))
 }
 
 /// Records that each have their own key.

@@ -4,9 +4,11 @@
 //! steps and rounds that the planner may choose, and the rounds of CTR after `head`. Whole-cipher kernels are
 //! generated from the cipher's description (`cipher::derived::kernels`).
 //!
-//! Layout: `Repr::Bytesliced`. Needs `ByteLanes` and a `Substitution`, the form of substitution. Source: FIPS
-//! 197. Invariant: a `Substitution` may omit constants of the S-box. Whole ciphers fold them into round keys;
-//! single steps add them.
+//! Layout: `Repr::Bytesliced`.
+//! Needs `ByteLanes` and a `Substitution`, the form of substitution.
+//! Source: FIPS 197.
+//! Invariant: a `Substitution` may omit constants of the S-box. Whole ciphers fold them into round keys; single
+//! steps add them.
 
 use std::fmt;
 

@@ -9,6 +9,7 @@
 //! Source: RFC 8452 §4.
 //! Invariant: branches depend only on lengths. The message's keys are wiped.
 
+use super::instructions::halves;
 use super::key::{ROUND_KEYS_MAX, WideKeys, in_lanes};
 use super::rounds::Between;
 use super::serial::through;
@@ -68,9 +69,9 @@ fn derived<'s, W: AesLanes>(
     let front = nonce.first_chunk().map_or(0, |front| u32::from_le_bytes(*front));
     let back = nonce.last_chunk().map_or(0, |back| u64::from_le_bytes(*back));
     // The first halves of the results are the keys: two halves for POLYVAL, and two or four for the cipher.
-    let blocks = each!(i < 6 => of_halves(isa, u64::from(front) << 32 | i as u64, back));
-    let halves: [W; 6] = through::<W, 6, true>(isa, keys, blocks);
-    let [hash_key, first, second] = each!(i < 3 => W::exchange_halves(halves[2 * i], halves[2 * i + 1]).0);
+    let blocks = each!(i < 6 => halves(isa, u64::from(front) << 32 | i as u64, back));
+    let made: [W; 6] = through::<W, 6, true>(isa, keys, blocks);
+    let [hash_key, first, second] = each!(i < 3 => W::exchange_halves(made[2 * i], made[2 * i + 1]).0);
     let schedule = schedule.as_chunks_mut().0;
     let (before, after) = schedule.split_at_mut(keys.rounds() / 12 + 1);
     first.store(&mut before[0]);
@@ -109,7 +110,7 @@ impl MessageKey<'_> {
 #[inline(always)]
 fn tag<W: AesLanes>(isa: W::Isa, mut hash: Polyval<W>, key: MessageKey<'_>, job: &GcmSivJob<'_, '_>) -> W {
     let bits = |bytes: usize| 8 * bytes as u64;
-    hash.add([of_halves(isa, bits(job.aad.len()), bits(job.buffers.len_bytes()))]);
+    hash.add([halves(isa, bits(job.aad.len()), bits(job.buffers.len_bytes()))]);
     let without_top = W::load(isa, &TOP_BIT_CLEAR);
     let sum = (hash.sum ^ W::load_part(isa, job.nonce)) & without_top;
     let [tag] = key.encrypt(isa, [sum]);
@@ -133,7 +134,7 @@ fn apply<W: AesLanes>(isa: W::Isa, tag: W, key: MessageKey<'_>, job: &mut GcmSiv
         let first = (low as u32).wrapping_add((at / BLOCK_BYTES) as u32);
         let above = low & !u64::from(u32::MAX);
         let counters = each!(i < GROUP => {
-            of_halves::<W>(isa, above | u64::from(first.wrapping_add(i as u32)), high)
+            halves::<W>(isa, above | u64::from(first.wrapping_add(i as u32)), high)
         });
         let stream = key.encrypt(isa, counters);
         for word in stream {
@@ -186,10 +187,4 @@ impl<W: AesLanes> Polyval<W> {
             self.add([W::load_part(isa, block)]);
         }
     }
-}
-
-/// A block from its halves as little-endian numbers.
-#[inline(always)]
-fn of_halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
-    W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
 }

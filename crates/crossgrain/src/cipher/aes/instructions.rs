@@ -624,6 +624,12 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
     W::load(isa, &bytes[..W::BYTES])
 }
 
+/// Two numbers in general registers, as the halves of every lane.
+#[inline(always)]
+pub(super) fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
+    W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
+}
+
 /// Broadcasts a value to every lane. It is assembled in registers: through memory, it would be stored as two
 /// halves and loaded as a whole, which defeats store forwarding. An exchange of halves does not help, because
 /// the compiler replaces it by a load of the whole.

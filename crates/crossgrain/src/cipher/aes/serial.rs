@@ -7,7 +7,7 @@
 //! Needs `AesLanes` of one block.
 //! Invariant: no branch depends on blocks.
 
-use super::instructions::Cipher;
+use super::instructions::{Cipher, halves};
 use super::key::WideKeys;
 use super::rounds::Between;
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, each};
@@ -73,8 +73,7 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
     #[inline(always)]
     fn of_number(self, number: u128) -> W {
         let (high, low) = ((number >> 64) as u64, number as u64);
-        let front = W::splat(self.isa, high.swap_bytes());
-        W::exchange_halves(front, W::splat(self.isa, low.swap_bytes())).0
+        halves(self.isa, high.swap_bytes(), low.swap_bytes())
     }
 
     #[inline(always)]
@@ -120,7 +119,7 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
         state.encrypt_last_round(last)
     }
 
-    /// As in [`Blocks::absorb`]: what the next rounds add is added to the last round key.
+    /// As in [`Blocks::absorb`], the block that enters next is added to the last round key.
     #[inline(always)]
     fn link(self, link: Link, mut state: W, buffers: &mut Buffers<'_>, blocks: usize) -> W {
         let Self { isa, keys, .. } = self;

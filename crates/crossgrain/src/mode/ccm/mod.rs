@@ -20,12 +20,12 @@ pub(crate) mod serial;
 use std::fmt;
 
 use self::serial::CcmJob;
-use super::aead::{Aead, Groups, Single, by_groups, open_those_with_tags};
+use super::aead::{Aead, Groups, Single, by_groups, is_right, open_those_with_tags};
 use super::cmac::absorb;
 use super::ctr::counted::apply_counters;
-use super::lists::{Lists, OneOrMany, add, take_front};
+use super::lists::{Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, wipe};
+use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key, part_number};
 use crate::kernel::Source;
 use crate::kernel::serial::Serial;
@@ -145,12 +145,12 @@ impl Ccm {
 
     /// The first counter blocks of messages (SP 800-38C A.3). The counter blocks before these are for the
     /// tags.
-    fn counters(messages: &[AeadMessage<'_>]) -> OneOrMany<Block> {
+    fn counters(messages: &[AeadMessage<'_>]) -> Vec<Block> {
         messages.iter().map(|message| Self::block(message.nonce, 0, 1).to_be_bytes()).collect()
     }
 
     /// The headers of messages.
-    fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> OneOrMany<Header<'a>> {
+    fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
         messages.iter().map(|message| self.header(message)).collect()
     }
 
@@ -170,7 +170,7 @@ impl Ccm {
         if headers.len() > 1 && all <= headers.len() * FORMATTED_BLOCKS_MAX {
             let mut lists = Lists::new(all);
             let [mut rest] = lists.each();
-            let formatted: OneOrMany<_> = strings()
+            let formatted: Vec<_> = strings()
                 .map(|strings| {
                     let place = take_front(&mut rest, blocks(strings));
                     format(strings, place);
@@ -179,8 +179,8 @@ impl Ccm {
                 .collect();
             return absorb(&self.chain, threads, sums, &formatted);
         }
-        let fronts: OneOrMany<_> = headers.iter().map(|(front, _)| front.bytes()).collect();
-        let aads: OneOrMany<_> = headers.iter().map(|(_, aad)| *aad).collect();
+        let fronts: Vec<_> = headers.iter().map(|(front, _)| front.bytes()).collect();
+        let aads: Vec<_> = headers.iter().map(|(_, aad)| *aad).collect();
         absorb(&self.chain, threads, sums, &fronts);
         self.absorb_padded(threads, &aads, sums, spare);
         self.absorb_padded(threads, plaintexts, sums, spare);
@@ -208,10 +208,8 @@ impl Ccm {
     /// Continues CBC-MACs over strings, each padded with zeros to whole blocks. `spare` has a block of
     /// scratch memory for each string.
     fn absorb_padded(&self, threads: Threads, strings: &[&[u8]], sums: &mut [Block], spare: &mut [Block]) {
-        let wholes: OneOrMany<_> =
-            strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
-        let rests: OneOrMany<_> =
-            strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
+        let wholes: Vec<_> = strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
+        let rests: Vec<_> = strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
         absorb(&self.chain, threads, sums, &wholes);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
@@ -221,8 +219,7 @@ impl Ccm {
             block[..rest.len()].copy_from_slice(rest);
         }
         let used = |rest: &[u8]| if rest.is_empty() { 0 } else { BLOCK_BYTES };
-        let padded: OneOrMany<_> =
-            spare.iter().zip(&*rests).map(|(block, rest)| &block[..used(rest)]).collect();
+        let padded: Vec<_> = spare.iter().zip(&*rests).map(|(block, rest)| &block[..used(rest)]).collect();
         absorb(&self.chain, threads, sums, &padded);
     }
 
@@ -282,7 +279,7 @@ impl Groups for Ccm {
         let (counters, headers) = (Self::counters(messages), self.headers(messages));
         let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
-        let plaintexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
         self.sums(threads, &headers, &plaintexts, [sums, spare]);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         self.mask(threads, messages, sums, spare);
@@ -299,15 +296,11 @@ impl Groups for Ccm {
         let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
-        let plaintexts: OneOrMany<_> =
-            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.sums(threads, &headers, &plaintexts, [sums, spare]);
         self.mask(threads, messages, sums, spare);
         for ((message, sum), opened) in messages.iter_mut().zip(sums).zip(opened) {
-            *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
-            if !*opened {
-                wipe(message.buffers.output_mut());
-            }
+            *opened = is_right(message, Tag::cut(sum, self.tag_bytes));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::kernel::serial::{Blocks, SerialJob, whole_and_rest};
+use crate::kernel::serial::{Blocks, SerialJob};
 
 /// A message of CCM.
 pub(crate) struct CcmJob<'a, 'b> {
@@ -26,7 +26,7 @@ impl SerialJob for CcmJob<'_, '_> {
         let [mut mac, mask, mut stream] =
             cipher.encrypt([cipher.load(first), cipher.of_number(counter), cipher.of_number(counter + 1)]);
         mac = cipher.absorb(mac, more);
-        let (whole, rest) = whole_and_rest(aad);
+        let (whole, rest) = aad.as_chunks();
         mac = cipher.absorb(mac, whole);
         if !rest.is_empty() {
             mac = cipher.encrypt_one(mac ^ cipher.load_part(rest));

@@ -1,7 +1,7 @@
 //! A single chain, block by block.
 
 use super::chain::{Data, Rule, Strand};
-use crate::kernel::serial::{Blocks, SerialJob, whole_and_rest};
+use crate::kernel::serial::{Blocks, SerialJob};
 
 /// Blocks of a chain.
 pub(crate) struct ChainJob<'a, 'b> {
@@ -17,7 +17,7 @@ impl SerialJob for ChainJob<'_, '_> {
         let Self { rule, ref mut strand, blocks } = *self;
         let state = cipher.load(&strand.state);
         let state = match (rule, &mut strand.data) {
-            (Rule::Absorb, data) => cipher.absorb(state, &whole_and_rest(data.input()).0[..blocks]),
+            (Rule::Absorb, data) => cipher.absorb(state, &data.input().as_chunks().0[..blocks]),
             (Rule::Replace(link), Data::Replaced(buffers)) => cipher.link(link, state, buffers, blocks),
             (Rule::Replace(_), Data::Absorbed(_)) => unreachable!("there is no output"),
         };

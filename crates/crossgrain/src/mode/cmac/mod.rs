@@ -14,13 +14,12 @@
 pub(crate) mod reference;
 pub(crate) mod serial;
 
-use std::{fmt, slice};
+use std::fmt;
 
 use zeroize::Zeroizing;
 
 use self::serial::{CmacJob, LastKeys, split_last};
 use super::chained::chain::{Data, Rule, Strand};
-use super::lists::OneOrMany;
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
@@ -82,8 +81,7 @@ impl Cmac {
     /// The 16-byte tag of a message.
     pub fn tag(&self, message: &[u8]) -> Tag {
         let _clear = ClearRegisters;
-        let zero = [0; BLOCK_BYTES];
-        let mut job = CmacJob { last_keys: &self.last_keys, state: zero, message, tag: zero };
+        let mut job = CmacJob { last_keys: &self.last_keys, message, tag: [0; BLOCK_BYTES] };
         self.program.serial(Serial::Cmac(&mut job));
         job.tag.into()
     }
@@ -128,8 +126,7 @@ impl Cmac {
     /// An empty message is taken as an empty last block with padding. This is right only if no blocks precede
     /// it.
     pub(super) fn tags_after(&self, threads: Threads, states: &mut [Block], messages: &[&[u8]]) {
-        let chains: OneOrMany<_> =
-            messages.iter().map(|message| split_last(message).0.as_flattened()).collect();
+        let chains: Vec<_> = messages.iter().map(|message| split_last(message).0.as_flattened()).collect();
         absorb(&self.program, threads, states, &chains);
         for (state, message) in states.iter_mut().zip(messages) {
             *state = self.last(state, split_last(message).1);
@@ -162,12 +159,6 @@ impl Cmac {
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
     if strings.iter().all(|string| string.is_empty()) {
         return;
-    }
-    if let ([state], &[string]) = (&mut *states, strings) {
-        let mut strand = Strand { state: *state, data: Data::Absorbed(string) };
-        program.chain(threads, Rule::Absorb, slice::from_mut(&mut strand));
-        *state = strand.state;
-        return wipe(&mut strand.state);
     }
     let places = states.iter().zip(strings);
     let mut strands: Vec<_> =

@@ -9,8 +9,6 @@ pub(crate) type LastKeys = [Block; 2];
 /// CMAC of a message.
 pub(crate) struct CmacJob<'a> {
     pub(crate) last_keys: &'a LastKeys,
-    /// Zero, or the state after whole blocks before the message. The message must not be empty then.
-    pub(crate) state: Block,
     pub(crate) message: &'a [u8],
     pub(crate) tag: Block,
 }
@@ -18,13 +16,13 @@ pub(crate) struct CmacJob<'a> {
 impl SerialJob for CmacJob<'_> {
     #[inline(always)]
     fn run<C: Blocks>(&mut self, cipher: C) {
-        let state = cipher.load(&self.state);
-        let tag = cmac(cipher, self.last_keys, state, self.message);
+        let tag = cmac(cipher, self.last_keys, cipher.zero(), self.message);
         cipher.store(tag, &mut self.tag);
     }
 }
 
-/// The tag of a message, after a state.
+/// The tag of a message. The state is zero, or that after whole blocks before the message, which must not be
+/// empty then.
 #[inline(always)]
 pub(crate) fn cmac<C: Blocks>(cipher: C, keys: &LastKeys, state: C::Block, message: &[u8]) -> C::Block {
     let (whole, last) = split_last(message);

@@ -23,7 +23,7 @@ use super::aead::{Aead, Groups, by_groups, verdict};
 use super::cmac::Cmac;
 use super::ctr::counted::apply_counters;
 use super::ctr::counter::Counter;
-use super::lists::{Lists, OneOrMany, add};
+use super::lists::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::arch::ClearRegisters;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
@@ -140,8 +140,8 @@ impl Eax {
 
     /// The first counter blocks of messages, and the XOR of the OMACs that do not depend on the ciphertext.
     fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>], [counters, sums]: [&mut [Block]; 2]) {
-        let nonces: OneOrMany<_> = messages.iter().map(|message| message.nonce).collect();
-        let aads: OneOrMany<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: Vec<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: Vec<_> = messages.iter().map(|message| message.aad).collect();
         self.omacs(threads, Of::Nonce, &nonces, counters);
         self.omacs(threads, Of::Aad, &aads, sums);
         add(sums, counters);
@@ -201,8 +201,7 @@ impl Groups for Eax {
         let [counters, sums, omacs] = lists.each();
         self.headers(threads, messages, [counters, sums]);
         self.apply(threads, counters, messages);
-        let ciphertexts: OneOrMany<_> =
-            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
         add(sums, omacs);
         for (message, sum) in messages.iter_mut().zip(sums) {
@@ -214,7 +213,7 @@ impl Groups for Eax {
         let mut lists = Lists::new(messages.len());
         let [counters, sums, omacs] = lists.each();
         self.headers(threads, messages, [counters, sums]);
-        let ciphertexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
         self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
         add(sums, omacs);
         for ((message, opened), sum) in messages.iter().zip(&mut *opened).zip(sums) {

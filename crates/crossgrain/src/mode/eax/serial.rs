@@ -28,7 +28,10 @@ impl SerialJob for EaxJob<'_, '_> {
     fn run<C: Blocks>(&mut self, cipher: C) {
         let (nonce, aad) = self.headers(cipher);
         self.counter = cipher.number(nonce);
-        let of_message = if self.opens { self.omac_of_input(cipher) } else { self.encrypt(cipher, nonce) };
+        let of_message = match self.opens {
+            true => self.omac(cipher, 2, self.buffers.input()),
+            false => self.encrypt(cipher, nonce),
+        };
         cipher.store(nonce ^ aad ^ of_message, &mut self.tag);
     }
 }
@@ -57,11 +60,6 @@ impl EaxJob<'_, '_> {
         cmac(cipher, self.last_keys, cipher.load(begun), string)
     }
 
-    #[inline(always)]
-    fn omac_of_input<C: Blocks>(&self, cipher: C) -> C::Block {
-        self.omac(cipher, 2, self.buffers.input())
-    }
-
     /// Encrypts the message and computes OMAC₂ of the ciphertext.
     #[inline(always)]
     fn encrypt<C: Blocks>(&mut self, cipher: C, nonce: C::Block) -> C::Block {
@@ -85,7 +83,7 @@ impl EaxJob<'_, '_> {
         let [whole, padded] = last_keys;
         let end = match len_bytes {
             BLOCK_BYTES => cipher.load(whole),
-            _ => cipher.load(padded) ^ cipher.of_number(0x80 << (8 * (BLOCK_BYTES - 1 - len_bytes))),
+            _ => cipher.load(padded) ^ cipher.one_after(len_bytes),
         };
         cipher.encrypt_one(state ^ output ^ end)
     }

@@ -19,14 +19,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::kernel::GcmSivJob;
-use super::aead::{Aead, Groups, by_groups};
+use super::aead::{Aead, Groups, by_groups, is_right};
 use super::ctr::counter::Counter;
 use super::gcm::ghash::Ghash;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::arch::{Buffers, Features, WipedBytes, wipe};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::kernel::{Keys, Source};
-use crate::message::{AeadMessage, Tag};
+use crate::message::AeadMessage;
 use crate::mode::Options;
 use crate::plan::{Limits, Plan};
 use crate::run::{Program, Threads};
@@ -212,28 +212,27 @@ impl GcmSiv {
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
         let Ok(given) = Block::try_from(&message.tag[..]) else { return false };
-        if let Some(tag) = self.short(Some(&given), message) {
-            let right = Tag::from(tag) == message.tag;
-            if !right {
-                wipe(message.buffers.output_mut());
-            }
-            return right;
-        }
+        let tag = match self.short(Some(&given), message) {
+            Some(tag) => tag,
+            None => self.open_long(threads, &given, message),
+        };
+        is_right(message, tag.into())
+    }
+
+    /// Decrypts a message that has this tag, and returns the tag that it should have.
+    fn open_long(&self, threads: Threads, given: &Block, message: &mut AeadMessage<'_>) -> Block {
         let keyed = self.keyed(message);
-        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let AeadMessage { nonce, aad, buffers, .. } = message;
         let mut sum = [0; BLOCK_BYTES];
         keyed.polyval.absorb(&mut sum, aad);
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         for (number, mut piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
-            keyed.apply(threads, &given, number * piece_bytes, piece.reborrow());
+            keyed.apply(threads, given, number * piece_bytes, piece.reborrow());
             keyed.polyval.absorb(&mut sum, piece.output_mut());
         }
-        let right = Tag::from(keyed.tag(sum, nonce, aad.len(), buffers.len_bytes())) == *tag;
+        let tag = keyed.tag(sum, nonce, aad.len(), buffers.len_bytes());
         self.put_back(keyed);
-        if !right {
-            wipe(buffers.output_mut());
-        }
-        right
+        tag
     }
 }
 

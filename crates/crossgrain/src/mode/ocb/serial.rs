@@ -6,7 +6,7 @@
 use super::mask::Constants;
 use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::kernel::serial::{Blocks, SerialJob, whole_and_rest};
+use crate::kernel::serial::{Blocks, SerialJob};
 
 /// Blocks that run together.
 const GROUP: usize = 4;
@@ -156,14 +156,15 @@ impl<C: Blocks> State<'_, C> {
         end(cipher, constants, true, &mut rest, offset, checksum)
     }
 
-    /// Runs `count` blocks from block `at` of the buffers on, at most `N`.
+    /// The offsets of `count` blocks from block `at` of the buffers on, and the blocks that enter the cipher.
+    /// When sealing, the blocks are added to the checksum.
     #[inline(always)]
-    fn group<const N: usize, const OPENS: bool>(
+    fn entering<const N: usize, const OPENS: bool>(
         &mut self,
-        buffers: &mut Buffers<'_>,
+        buffers: &Buffers<'_>,
         at: usize,
         count: usize,
-    ) {
+    ) -> ([C::Block; N], [C::Block; N]) {
         let cipher = self.cipher;
         let mut offsets = [cipher.zero(); N];
         let mut states = offsets;
@@ -175,7 +176,20 @@ impl<C: Blocks> State<'_, C> {
                 self.checksum = self.checksum ^ input;
             }
         }
-        states = if OPENS { cipher.decrypt(states) } else { cipher.encrypt(states) };
+        (offsets, states)
+    }
+
+    /// Runs `count` blocks from block `at` of the buffers on, at most `N`.
+    #[inline(always)]
+    fn group<const N: usize, const OPENS: bool>(
+        &mut self,
+        buffers: &mut Buffers<'_>,
+        at: usize,
+        count: usize,
+    ) {
+        let cipher = self.cipher;
+        let (offsets, states) = self.entering::<N, OPENS>(buffers, at, count);
+        let states = if OPENS { cipher.decrypt(states) } else { cipher.encrypt(states) };
         for i in 0..count {
             let output = states[i] ^ offsets[i];
             cipher.store(output, buffers.output_block(at + i));
@@ -190,20 +204,13 @@ impl<C: Blocks> State<'_, C> {
     #[inline(always)]
     fn seal_last<const ALL: usize>(mut self, buffers: &mut Buffers<'_>, at: usize, count: usize) -> C::Block {
         let cipher = self.cipher;
-        let mut offsets = [cipher.zero(); ALL];
-        let mut states = offsets;
-        for i in 0..count {
-            let input = cipher.load(buffers.input_block(at + i));
-            offsets[i] = self.next_offset();
-            states[i] = input ^ offsets[i];
-            self.checksum = self.checksum ^ input;
-        }
+        let (offsets, mut states) = self.entering::<ALL, false>(buffers, at, count);
         let rest_at = (at + count) * BLOCK_BYTES;
         let rest = cipher.load_part(&buffers.input()[rest_at..]);
         let rest_bytes = buffers.len_bytes() - rest_at;
         if rest_bytes > 0 {
             self.offset = self.offset ^ cipher.load(&self.constants.rest);
-            self.checksum = self.checksum ^ rest ^ one_after(cipher, rest_bytes);
+            self.checksum = self.checksum ^ rest ^ cipher.one_after(rest_bytes);
         }
         states[count] = self.offset;
         states[count + 1] = self.checksum ^ self.offset ^ cipher.load(&self.constants.sum);
@@ -232,15 +239,9 @@ fn end<C: Blocks>(
         let input = cipher.load_part(buffers.input());
         let output = cipher.first_bytes(input ^ cipher.encrypt_one(offset), len_bytes);
         cipher.store_part(output, buffers.output_mut());
-        checksum = checksum ^ if opens { output } else { input } ^ one_after(cipher, len_bytes);
+        checksum = checksum ^ if opens { output } else { input } ^ cipher.one_after(len_bytes);
     }
     cipher.encrypt_one(checksum ^ offset ^ cipher.load(&constants.sum))
-}
-
-/// A one bit after this many bytes, less than a block.
-#[inline(always)]
-fn one_after<C: Blocks>(cipher: C, len_bytes: usize) -> C::Block {
-    cipher.of_number(0x80 << (8 * (BLOCK_BYTES - 1 - len_bytes)))
 }
 
 /// Offset 0 (RFC 7253 §4.2) and HASH of the associated data (§4.1).
@@ -258,8 +259,8 @@ fn begin<C: Blocks>(cipher: C, constants: &Constants, nonce: OcbNonce, aad: &[u8
     (cipher.of_number(stretched(cipher.number(top), nonce.bottom)), hash)
 }
 
-/// The encrypted nonce block, and HASH of the associated data. The nonce block runs with the first `N` blocks. `ALL` is
-/// `N` and two.
+/// The encrypted nonce block, and HASH of the associated data. The nonce block runs with the first `N` blocks.
+/// `ALL` is `N` and two.
 #[inline(always)]
 fn hashed<C: Blocks, const N: usize, const ALL: usize>(
     cipher: C,
@@ -267,7 +268,7 @@ fn hashed<C: Blocks, const N: usize, const ALL: usize>(
     nonce_block: C::Block,
     aad: &[u8],
 ) -> (C::Block, C::Block) {
-    let (whole, rest) = whole_and_rest(aad);
+    let (whole, rest) = aad.as_chunks::<BLOCK_BYTES>();
     let zero = cipher.zero();
     let mut state = State { cipher, constants, offset: zero, number: 0, checksum: zero };
     let (mut top, mut entering, mut at) = (nonce_block, nonce_block, 0);

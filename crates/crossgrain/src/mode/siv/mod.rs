@@ -20,13 +20,13 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use self::serial::S2vJob;
-use super::aead::{Aead, Groups, by_groups, open_those_with_tags, verdict};
+use super::aead::{Aead, Groups, by_groups, is_right, open_those_with_tags, verdict};
 use super::cmac::Cmac;
 use super::ctr::counter::Counter;
-use super::lists::{Lists, OneOrMany};
+use super::lists::Lists;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::xts::tweak::double;
-use crate::arch::{Buffers, ClearRegisters, wipe};
+use crate::arch::{Buffers, ClearRegisters};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::kernel::Source;
 use crate::kernel::serial::Serial;
@@ -172,8 +172,8 @@ impl Siv {
     /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must
     /// be zero on entry.
     fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
-        let aads: OneOrMany<_> = messages.iter().map(|message| message.aad).collect();
-        let nonces: OneOrMany<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: Vec<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: Vec<_> = messages.iter().map(|message| message.nonce).collect();
         let mut lists = Lists::new(messages.len());
         let [of_nonces] = lists.each();
         self.cmac.tags_after(threads, sums, &aads);
@@ -205,10 +205,8 @@ impl Siv {
     fn open_single(&self, strings: &[&[u8]], message: &mut AeadMessage<'_>) -> Result<(), Error> {
         let Ok(tag) = Block::try_from(&message.tag[..]) else { return verdict(self, message, false) };
         self.apply(self.threads(), &tag, message.buffers.reborrow());
-        let right = Tag::from(self.s2v(strings, message.buffers.output_mut())) == message.tag;
-        if !right {
-            wipe(message.buffers.output_mut());
-        }
+        let made = self.s2v(strings, message.buffers.output_mut());
+        let right = is_right(message, Tag::from(made));
         verdict(self, message, right)
     }
 
@@ -217,20 +215,19 @@ impl Siv {
         let mut lists = Lists::<2>::new(sums.len());
         let (endings, _) = lists.all().as_chunks_mut();
         let parts = endings.iter_mut().zip(plaintexts).zip(sums);
-        let parts: OneOrMany<_> = parts
+        let parts: Vec<_> = parts
             .map(|((ending, plaintext), sum)| split_ending(u128::from_be_bytes(*sum), plaintext, ending))
             .collect();
-        let heads: OneOrMany<_> = parts.iter().map(|(head, _)| *head).collect();
+        let heads: Vec<_> = parts.iter().map(|(head, _)| *head).collect();
         self.cmac.absorb(threads, tags, &heads);
         let endings = endings.iter().zip(&*parts);
-        let endings: OneOrMany<_> =
-            endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
+        let endings: Vec<_> = endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
         self.cmac.tags_after(threads, tags, &endings);
     }
 
     /// Seals messages. `sums` holds S2V of each message's strings.
     fn seal_after(&self, threads: Threads, sums: &[Block], messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: OneOrMany<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
         self.finish(threads, sums, &plaintexts, tags);
@@ -256,14 +253,10 @@ impl Siv {
         }
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
-        let plaintexts: OneOrMany<_> =
-            messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.finish(threads, sums, &plaintexts, tags);
         for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
-            *opened = Tag::from(*tag) == message.tag;
-            if !*opened {
-                wipe(message.buffers.output_mut());
-            }
+            *opened = is_right(message, Tag::from(*tag));
         }
     }
 
@@ -289,7 +282,7 @@ fn strings_of<'a>(nonce: &'a [u8], aads: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, E
     Ok(strings)
 }
 
-/// The number of strings before the plaintext, for one associated string: an empty nonce is none.
+/// The number of strings before the plaintext, for one associated string. An empty nonce is not a string.
 const fn strings_before(nonce: &[u8]) -> usize {
     if nonce.is_empty() { 1 } else { 2 }
 }

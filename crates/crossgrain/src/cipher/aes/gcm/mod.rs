@@ -31,7 +31,7 @@ use self::end::{Alone, End};
 use self::round1::FIRST_COUNTERS;
 pub(super) use self::round1::Round1Table;
 pub(super) use self::together::{Short, TOGETHER};
-use super::instructions::{Cipher, IN_FLIGHT};
+use super::instructions::{Cipher, IN_FLIGHT, halves};
 use super::key::WideKeys;
 use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
@@ -188,12 +188,6 @@ fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
 fn parts_of(nonce: &GcmNonce) -> (u64, u32) {
     let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
     (front.map_or(0, |front| u64::from_le_bytes(*front)), back.map_or(0, |back| u32::from_le_bytes(*back)))
-}
-
-/// Two numbers in general registers, as the halves of every lane.
-#[inline(always)]
-fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
-    W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
 }
 
 /// When sealing, stores the tag from the lowest lane. When opening, returns whether it equals the message's
