@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use crossgrain::internal::variant;
+use crossgrain::engine::variant;
 use crossgrain::mode::Mode;
 use crossgrain::wide::Rijndael;
 use crossgrain::{Cipher, Features, Policy};

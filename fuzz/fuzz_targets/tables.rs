@@ -5,10 +5,10 @@
 
 #![no_main]
 
-use crossgrain::internal::circuit::emit::{self, Language};
-use crossgrain::internal::circuit::netlist::{Format, netlist};
-use crossgrain::internal::circuit::synthesize::{Table, synthesize};
-use crossgrain::internal::circuit::trace::Width;
+use crossgrain::engine::circuit::emit::{self, Language};
+use crossgrain::engine::circuit::netlist::{Format, netlist};
+use crossgrain::engine::circuit::synthesize::{Table, synthesize};
+use crossgrain::engine::circuit::trace::Width;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

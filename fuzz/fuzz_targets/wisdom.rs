@@ -10,7 +10,7 @@ mod edit;
 use std::sync::OnceLock;
 
 use crossgrain::Cipher;
-use crossgrain::internal::variant::table;
+use crossgrain::engine::variant::table;
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};
 use crossgrain::wisdom::{DeviceCosts, Signature, Wisdom};

@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crossgrain::Policy;
-use crossgrain::internal::text::{grouped, quoted};
+use crossgrain::engine::text::{grouped, quoted};
 use crossgrain::plan::measure::{Measured, Sampling, Subject, measure_beside};
 use serde_json::json;
 

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use crossgrain::internal::circuit::emit::{self, Language};
-use crossgrain::internal::circuit::graph::Graph;
-use crossgrain::internal::circuit::map::map;
-use crossgrain::internal::circuit::named;
-use crossgrain::internal::circuit::netlist::{self, Format};
-use crossgrain::internal::circuit::synthesize::{Table, synthesize};
-use crossgrain::internal::circuit::trace::Width;
-use crossgrain::internal::device::{self, Kernel, rounds};
-use crossgrain::internal::text::{grouped, quoted, reason};
+use crossgrain::engine::circuit::emit::{self, Language};
+use crossgrain::engine::circuit::graph::Graph;
+use crossgrain::engine::circuit::map::map;
+use crossgrain::engine::circuit::named;
+use crossgrain::engine::circuit::netlist::{self, Format};
+use crossgrain::engine::circuit::synthesize::{Table, synthesize};
+use crossgrain::engine::circuit::trace::Width;
+use crossgrain::engine::device::{self, Kernel, rounds};
+use crossgrain::engine::text::{grouped, quoted, reason};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossgrain::internal::auxiliary;
-use crossgrain::internal::reference::{self, modes};
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::auxiliary;
+use crossgrain::engine::reference::{self, modes};
+use crossgrain::engine::text::grouped;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::{Job, JobSource, Plan, Plans};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

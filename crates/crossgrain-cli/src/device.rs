@@ -12,7 +12,7 @@ mod none;
 use std::str::FromStr;
 
 use crossgrain::Key;
-use crossgrain::internal::device::Kernel;
+use crossgrain::engine::device::Kernel;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 

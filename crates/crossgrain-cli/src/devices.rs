@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crossgrain::Cipher;
-use crossgrain::internal::arch::cpu_model;
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::arch::cpu_model;
+use crossgrain::engine::text::grouped;
 use crossgrain::plan::Known;
 use crossgrain::wisdom::{Fingerprint, Wisdom};
 use serde_json::{Value, json};

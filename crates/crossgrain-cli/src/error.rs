@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use crossgrain::internal::text::{escaped, quoted};
+use crossgrain::engine::text::{escaped, quoted};
 
 /// The exit codes, as `--help` shows them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output failed, 2 wrong usage, key or \

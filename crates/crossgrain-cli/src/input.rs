@@ -5,8 +5,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crossgrain::internal::auxiliary;
-use crossgrain::internal::text::quoted;
+use crossgrain::engine::auxiliary;
+use crossgrain::engine::text::quoted;
 use crossgrain_files::{Stamp, settled};
 
 use crate::error::{Error, Exit};

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::engine::device::{Kernel, Task};
 use crossgrain::mode::Options;
 use crossgrain::plan::compose::Cost;
 use crossgrain::stream::{Seed, Stream};

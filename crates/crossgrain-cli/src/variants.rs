@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use crossgrain::Features;
-use crossgrain::internal::layout::repr::Repr;
-use crossgrain::internal::variant::{Leaks, table};
+use crossgrain::engine::layout::repr::Repr;
+use crossgrain::engine::variant::{Leaks, table};
 use crossgrain::wide;
 use serde_json::json;
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
-use crossgrain::internal::device::Kernel;
-use crossgrain::internal::text::{escaped, grouped};
-use crossgrain::internal::tune::{Confirmed, Contradiction, Scope, confirm, measure_costs};
-use crossgrain::internal::variant::{Policy, Variant, table};
+use crossgrain::engine::device::Kernel;
+use crossgrain::engine::text::{escaped, grouped};
+use crossgrain::engine::tune::{Confirmed, Contradiction, Scope, confirm, measure_costs};
+use crossgrain::engine::variant::{Policy, Variant, table};
 use crossgrain::plan::graph::BULK_BYTES;
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, TableReuse};
 #[cfg(feature = "gpu")]
@@ -351,7 +351,7 @@ fn say(text: impl std::fmt::Display) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use crossgrain::internal::tune::Contradiction;
+    use crossgrain::engine::tune::Contradiction;
     use crossgrain::plan::{Job, JobSource};
     use crossgrain::{Cipher, Direction};
 

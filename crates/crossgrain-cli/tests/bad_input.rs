@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use common::{Done, IV, MIB, Place, crossgrain, fed, painted};
 use crossgrain::Features;
-use crossgrain::internal::variant::table;
+use crossgrain::engine::variant::table;
 
 /// An AES-128 key.
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";

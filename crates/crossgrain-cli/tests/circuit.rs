@@ -86,7 +86,7 @@ fn a_table_becomes_a_circuit() {
 fn structure_is_told() {
     let place = Place::new();
     // The AES S-box with its bits in reverse order.
-    let table = crossgrain::internal::cipher::sbox::AES.table.map(u8::reverse_bits);
+    let table = crossgrain::engine::cipher::sbox::AES.table.map(u8::reverse_bits);
     place.write("table", format!("{table:?}").as_bytes());
     let told = printed(&place, &["--table", "table"]);
     assert!(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::text::grouped;
 
 const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;

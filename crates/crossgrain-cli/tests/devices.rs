@@ -11,7 +11,7 @@ mod common;
 mod stand_in;
 
 use common::{Done, IV, MIB, Place, crossgrain, painted};
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::text::grouped;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::{DeviceCosts, Fingerprint, Wisdom};
 use serde_json::Value;

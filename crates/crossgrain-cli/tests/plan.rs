@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crossgrain::Features;
-use crossgrain::internal::arch::CAP_WITHOUT_AES;
-use crossgrain::internal::variant::{Variant, table};
+use crossgrain::engine::arch::CAP_WITHOUT_AES;
+use crossgrain::engine::variant::{Variant, table};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Done, IV, KEY_BITS, MIB, Place, crossgrain, fed, hex, key, openssl, painted};
-use crossgrain::internal::arch::CAPS;
+use crossgrain::engine::arch::CAPS;
 use serde_json::Value;
 
 /// Lengths around a block, a page and the program's chunk size.

@@ -11,7 +11,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
-use crossgrain::internal::{fill_random, ready, wiping_stack};
+use crossgrain::engine::{fill_random, ready, wiping_stack};
 
 /// Bytes of an Argon2id salt in this format (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crossgrain::internal::text::{quoted, reason as reason_of, size};
+use crossgrain::engine::text::{quoted, reason as reason_of, size};
 
 use super::payload::Suite;
 

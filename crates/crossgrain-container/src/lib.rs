@@ -55,7 +55,7 @@ pub use payload::{
 
 use std::io::{self, Read};
 
-use crossgrain::internal::wipe;
+use crossgrain::engine::wipe;
 
 /// The most chunks that a stream holds: enough to fill all lanes of EAX's tag computation, and to occupy a
 /// few threads.

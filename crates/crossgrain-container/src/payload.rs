@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crossgrain::internal::{fill_random, wiping_stack};
+use crossgrain::engine::{fill_random, wiping_stack};
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 

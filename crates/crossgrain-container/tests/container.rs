@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use common::{File, encrypted, hex, key_of, options, painted};
 use crossgrain::Direction;
-use crossgrain::internal::check;
+use crossgrain::engine::check;
 use crossgrain::mode::{Mode, Start};
 use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Damage, Decryptor, Encryptor, Error, Header, Kdf, Limits, PREFIX_BYTES, Payload,

@@ -2,7 +2,7 @@
 //! published ones.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use crossgrain::internal::reference;
+use crossgrain::engine::reference;
 use crossgrain::{Cipher, Key};
 use crossgrain_deps::loops::{Analysis, Looped, Memory, Program};
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crossgrain::internal::block::Family;
-use crossgrain::internal::reference::{self, BlockCipher, gcm_siv};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::reference::{self, BlockCipher, gcm_siv};
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 use crossgrain_deps::Kind;

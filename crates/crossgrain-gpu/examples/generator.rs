@@ -10,7 +10,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::variant::{Variant, table};
+use crossgrain::engine::variant::{Variant, table};
 use crossgrain::mode::Options;
 use crossgrain::stream::{Seed, Stream};
 use crossgrain::{Cipher, Key};

@@ -11,7 +11,7 @@
 use std::env;
 use std::error::Error;
 
-use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
+use crossgrain::engine::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, for_each_bundle};
 
 /// The S-box layer of a round.

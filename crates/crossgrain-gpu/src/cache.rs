@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use crossgrain::internal::auxiliary;
+use crossgrain::engine::auxiliary;
 use sha2::{Digest, Sha256};
 
 /// Maximum length of a program that is read. A longer file is cut here, and its digest then does not match.

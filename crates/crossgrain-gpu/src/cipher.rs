@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crossgrain::BLOCK_BYTES;
-use crossgrain::internal::device::{Kernel, Listing};
+use crossgrain::engine::device::{Kernel, Listing};
 use crossgrain::{Cipher as CipherName, Key};
 use zeroize::Zeroizing;
 

@@ -17,7 +17,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::circuit::trace::{Width, trace_given};
+use crossgrain::engine::circuit::trace::{Width, trace_given};
 use crossgrain_search::{Counted, Derivation, Derive, Failure};
 use zeroize::Zeroizing;
 

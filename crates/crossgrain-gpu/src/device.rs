@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::time::Duration;
 
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{Kernel, Listing, Work};
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::{Kernel, Listing, Work};
 
 use super::Error;
 
@@ -157,7 +157,7 @@ pub fn devices() -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use crossgrain::Cipher as CipherName;
-    use crossgrain::internal::device::{Form, Task};
+    use crossgrain::engine::device::{Form, Task};
 
     use super::*;
 

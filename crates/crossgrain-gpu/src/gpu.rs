@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::{KEY_WORDS_MAX, Listing};
 use zeroize::Zeroizing;
 
 use super::measure::{self, Copies};

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crossgrain::internal::device::search::{HIT_WORDS, ROW_WORDS, Search};
-use crossgrain::internal::kernel::search::Known;
+use crossgrain::engine::device::search::{HIT_WORDS, ROW_WORDS, Search};
+use crossgrain::engine::kernel::search::Known;
 use crossgrain_search::{Derivation, Derive, Failure, Table};
 use zeroize::Zeroizing;
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crossgrain::Key;
-use crossgrain::internal::device::Kernel;
+use crossgrain::engine::device::Kernel;
 
 use super::parallel::{Lanes, Launch, Loop, MapLoop, Place, Sum, reduce, transform, transform_into};
 use super::{Cipher, Error, Gpu, measure};

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::block::{BLOCK_BYTES, Family};
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{Kernel, Listing, Task};
+use crossgrain::engine::block::{BLOCK_BYTES, Family};
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::{Kernel, Listing, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -375,7 +375,7 @@ impl Stamps {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 
-    use crossgrain::internal::device::ALL;
+    use crossgrain::engine::device::ALL;
     use crossgrain::{Cipher as CipherName, Key};
 
     use super::*;

@@ -11,8 +11,8 @@ mod stand_in;
 
 use std::time::Instant;
 
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::device::{ALL, Kernel, Task};
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::device::{ALL, Kernel, Task};
 use crossgrain::{Cipher as CipherName, Key};
 use crossgrain_gpu::{Cipher, Error, Gpu, choose};
 use judge::{bytes, expected};

@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use crossgrain::internal::arch::CAPS;
-use crossgrain::internal::device::{Form as Gates, Kernel, Task};
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::arch::CAPS;
+use crossgrain::engine::device::{Form as Gates, Kernel, Task};
+use crossgrain::engine::wiping_deep_stack;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::parallel::{

@@ -38,9 +38,9 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
 use compilers::{CompileJob, Nvrtc, for_each, in_turn};
-use crossgrain::internal::arch::{CAPS, Lanes};
-use crossgrain::internal::cipher::serpent::description::S_BOXES;
-use crossgrain::internal::device::Listing;
+use crossgrain::engine::arch::{CAPS, Lanes};
+use crossgrain::engine::cipher::serpent::description::S_BOXES;
+use crossgrain::engine::device::Listing;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
     BitMap, Bits, Combine, DeviceVec, Map, Max, Min, Place, Policy, Sum, copy_if, count_if, find,

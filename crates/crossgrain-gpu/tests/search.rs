@@ -12,9 +12,9 @@ mod stand_in;
 
 use std::sync::Mutex;
 
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::kernel::search::Known;
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::device::search::Search as Program;
+use crossgrain::engine::kernel::search::Known;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::Gpu;

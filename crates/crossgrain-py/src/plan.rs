@@ -1,6 +1,6 @@
 //! Plans and the choices of the planner, as plain values for Python's half.
 
-use crossgrain::internal::arch::cpu_model;
+use crossgrain::engine::arch::cpu_model;
 use crossgrain::mode::Mode;
 use crossgrain::plan::compose::{Answer, CostFile};
 use crossgrain::plan::{JobSource, Plans};

@@ -9,9 +9,9 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::arch::CAPS;
-use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::kernel::search::Known as Block;
+use crossgrain::engine::arch::CAPS;
+use crossgrain::engine::device::search::Search as Program;
+use crossgrain::engine::kernel::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Features};
 use crossgrain_search::{

@@ -16,7 +16,7 @@ use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
 use crossgrain::Features;
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::wiping_deep_stack;
 use crossgrain::plan::TableReuse;
 
 /// Keys that a kernel receives at a time.

@@ -21,8 +21,8 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 use super::Error;
-use crossgrain::internal::kernel::search::{Inner as Prepared, Known, SearchPart};
-use crossgrain::internal::{reference, run};
+use crossgrain::engine::kernel::search::{Inner as Prepared, Known, SearchPart};
+use crossgrain::engine::{reference, run};
 use crossgrain::mode::Options;
 use crossgrain::plan::{Job, JobSource, TableReuse};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};

@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 
 use super::derivation::{BLOCK_BYTES, Derivation};
 use super::space::{Digit, Space};
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 /// Words of a block.
 const BLOCK: usize = BLOCK_BYTES / 4;

@@ -14,8 +14,8 @@ use super::kdf::{Hash, Kdf};
 pub(super) use super::sha256::BLOCK_BYTES;
 use super::sha256::{self, DIGEST_BYTES};
 use crossgrain::Features;
-use crossgrain::internal::arch::{Lane32, Lanes, Work, on_widest};
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::arch::{Lane32, Lanes, Work, on_widest};
+use crossgrain::engine::wiping_deep_stack;
 
 /// The padding byte after a message.
 const END: u8 = 0x80;

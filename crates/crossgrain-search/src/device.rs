@@ -1,7 +1,7 @@
 //! Devices that try keys: whole periods of a space, each as one large table of inner keys combined with many
 //! outer keys.
 //!
-//! A device runs a program of [`crossgrain::internal::device::search`]. Each implementation of [`Device`]
+//! A device runs a program of [`crossgrain::engine::device::search`]. Each implementation of [`Device`]
 //! compiles and starts it.
 //!
 //! Invariants:
@@ -24,8 +24,8 @@ use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
 use crossgrain::Key;
 #[cfg(feature = "device")]
-use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::kernel::search::Known;
+use crossgrain::engine::device::search::Search as Program;
+use crossgrain::engine::kernel::search::Known;
 
 /// Builds without the feature `device` have no programs.
 #[cfg(not(feature = "device"))]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crossgrain::internal::text::quoted;
+use crossgrain::engine::text::quoted;
 
 use super::words::Refusal;
 use crossgrain_container as container;

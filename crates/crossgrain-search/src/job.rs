@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{BlockSearch, Derivation, Error, Kdf};
 use crossgrain::Features;
-use crossgrain::internal::arch::hashes_best_in_lanes;
+use crossgrain::engine::arch::hashes_best_in_lanes;
 use crossgrain::plan::TableReuse;
 
 /// Bytes of a word list that a thread takes at a time if a key is quick to try.

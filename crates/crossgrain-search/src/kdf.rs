@@ -10,7 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Error;
 use super::words::Refusal;
-use crossgrain::internal as pool;
+use crossgrain::engine as pool;
 
 /// Bytes of a SHA-256 digest.
 const SHA256_BYTES: usize = 32;

@@ -19,7 +19,7 @@ use super::deriving::Deriving;
 use super::job::mixed;
 use super::words::{Refused, Words};
 use super::{Chunk, Error, Rule, Search, Watch};
-use crossgrain::internal as pool;
+use crossgrain::engine as pool;
 
 /// The most bytes of a list that are held for a device.
 const HELD_BYTES_MAX: usize = 1 << 26;

@@ -16,7 +16,7 @@ use super::deriving::Deriving;
 use super::job::mixed;
 use super::shard::low;
 use super::{Counted, Error, Search, Space, Watch};
-use crossgrain::internal as pool;
+use crossgrain::engine as pool;
 
 /// The most candidates that a thread takes at a time.
 const ITEM: u64 = 4096;

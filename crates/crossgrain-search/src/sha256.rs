@@ -6,7 +6,7 @@
 //! of PBKDF2 then takes two compressions. Sources: FIPS 180-4, RFC 2104 (HMAC), RFC 8018 §5.2 (PBKDF2).
 //! Constant-time: no branch and no index depends on a lane.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: usize = 64;

@@ -20,7 +20,7 @@ use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::one_by_one::OneByOne;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
-use crossgrain::internal as pool;
+use crossgrain::engine as pool;
 use crossgrain::plan::TableReuse;
 
 /// The most keys of one prepared table.

@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 use super::job::Test;
 use super::{BlockMode, Error};
 use crossgrain::Buffers;
-use crossgrain::internal::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
-use crossgrain::internal::reference::{self, xts};
+use crossgrain::engine::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::engine::reference::{self, xts};
 use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
 use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::Features;
-use crossgrain::internal::arch::CAPS;
+use crossgrain::engine::arch::CAPS;
 use crossgrain_search::{Derivation, Hash, Kdf};
 use proptest::prelude::*;
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::kernel::search::Known as Block;
+use crossgrain::engine::device::search::Search as Program;
+use crossgrain::engine::kernel::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::plan::TableReuse;
 use crossgrain::{Cipher, Direction, Key};

@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use common::painted;
-use crossgrain::internal::check;
-use crossgrain::internal::kernel::search::{Inner as Prepared, SearchPart};
-use crossgrain::internal::reference::{self, xts};
+use crossgrain::engine::check;
+use crossgrain::engine::kernel::search::{Inner as Prepared, SearchPart};
+use crossgrain::engine::reference::{self, xts};
 use crossgrain::mode::{Initial, Mode, Options, Start};
 use crossgrain::plan::TableReuse;
 use crossgrain::{Block, Cipher, Direction, Key};

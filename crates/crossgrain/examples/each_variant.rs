@@ -6,7 +6,7 @@
 //! `VARIANT BYTES`, and a warm-up run precedes the line. The program starts when it reads a line, so that the
 //! tracer has time to attach.
 
-use crossgrain::internal::variant::{Variant, table};
+use crossgrain::engine::variant::{Variant, table};
 use crossgrain::plan::{Trial, Workspace};
 use crossgrain::{Cipher, Error, Features};
 

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crossgrain::Policy;
-use crossgrain::internal::tune::{Scope, measure_costs};
+use crossgrain::engine::tune::{Scope, measure_costs};
 use crossgrain::plan::Costs;
 use crossgrain::{Cipher, Error, Features};
 

@@ -95,17 +95,31 @@ pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 pub use cipher::rijndael::stream as wide;
 pub use variant::Policy;
 
-/// Items for the other crates, the tests and the examples of this workspace. They are not part of the
-/// interface and may change at any time.
-#[doc(hidden)]
-pub mod internal {
+/// The engine under the modes: registers, layouts, circuits, kernels, the table of variants, and programs.
+///
+/// Use it to add a kernel, to print a circuit for a GPU, or to run a plan without a mode. It has no promise of
+/// stability: any release may change it, and `docs/api` does not list it. The other crates of the workspace use
+/// it, and so do the tests.
+///
+/// | task | module |
+/// |---|---|
+/// | write a kernel for all registers | [`arch`](engine::arch) |
+/// | record the gates of a function, print them | [`circuit`](engine::circuit) |
+/// | convert between layouts | [`layout`](engine::layout) |
+/// | describe a cipher | [`cipher`](engine::cipher) |
+/// | read the table of variants | [`variant`](engine::variant) |
+/// | bind a plan to a key and run it | [`kernel`](engine::kernel), [`run`](engine::run) |
+/// | compare with the slow forms | [`reference`](engine::reference), [`check`](engine::check) |
+/// | measure costs and whole plans | [`tune`](engine::tune) |
+/// | print programs for GPUs | `device` (feature `device`) |
+pub mod engine {
     pub use crate::arch::{wipe, wiping_deep_stack, wiping_stack};
     pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
 
     macro_rules! modules {
-        ($($name:ident)*) => {
-            $(pub mod $name {
+        ($($(#[$attribute:meta])* $name:ident)*) => {
+            $($(#[$attribute])* pub mod $name {
                 pub use crate::$name::*;
             })*
         };
@@ -113,18 +127,23 @@ pub mod internal {
 
     /// The files of the modes that kernels use.
     pub mod mode {
+        /// Serial modes.
         pub mod chained {
             pub use crate::mode::chained::chain;
         }
+        /// Counter mode.
         pub mod ctr {
             pub use crate::mode::ctr::counter;
         }
+        /// GCM.
         pub mod gcm {
             pub use crate::mode::gcm::{ghash, kernel};
         }
+        /// OCB.
         pub mod ocb {
             pub use crate::mode::ocb::{kernel, mask};
         }
+        /// XTS.
         pub mod xts {
             pub use crate::mode::xts::tweak;
         }
@@ -139,20 +158,51 @@ pub mod internal {
         pub use crate::mode::ocb::reference as ocb;
         pub use crate::mode::siv::reference as siv;
         pub use crate::mode::xts::reference as xts;
+        /// Authenticated modes.
         pub mod aead {
             pub use crate::mode::cmac::reference::cmac;
             pub use crate::mode::eax::reference::eax;
             pub use crate::mode::gcm::reference::gcm;
         }
+        /// Modes without a state.
         pub mod modes {
             pub use crate::mode::ctr::reference::ctr;
             pub use crate::mode::ecb::reference::ecb;
         }
     }
 
-    modules! { arch block check cipher circuit kernel layout run text tune variant }
+    modules! {
+        /// Registers of every machine, and what runs on them.
+        arch
+        /// Blocks, cipher names and keys.
+        block
+        /// Comparison of a variant or a mode with its slow form.
+        check
+        /// The registry of ciphers, and the states on which a description runs.
+        cipher
+        /// Gates, gate graphs, synthesis and printing.
+        circuit
+        /// The traits of kernels.
+        kernel
+        /// Representations, index maps and conversions.
+        layout
+        /// Programs: plans that are bound to keys.
+        run
+        /// Escaping of external text, and numbers for people.
+        text
+        /// Costs, measured on this machine.
+        tune
+        /// The table of variants.
+        variant
+    }
     #[cfg(feature = "wisdom")]
-    modules! { auxiliary }
+    modules! {
+        /// Opening of auxiliary files.
+        auxiliary
+    }
     #[cfg(feature = "device")]
-    modules! { device }
+    modules! {
+        /// The text of programs for GPUs.
+        device
+    }
 }

@@ -7,7 +7,7 @@ mod common;
 use std::collections::HashMap;
 
 use common::{CAPS, capped, counted, expected, forced_jobs, key, other, painted, run, run_buffers};
-use crossgrain::internal::cipher::Entry;
+use crossgrain::engine::cipher::Entry;
 use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Buffers, Cipher, Direction, Key};
 

@@ -6,8 +6,8 @@ mod common;
 
 use common::{CAPS, capped, cases, counted, forced, here, key, painted};
 use crossgrain::Policy;
-use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
-use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::engine::reference::{self, BlockCipher, aead, chaining, xts};
+use crossgrain::engine::variant::{Action, Variant, table};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
     OfbMode, Options, SECTOR_BYTES_MAX, Tag, Xts, XtsKey,

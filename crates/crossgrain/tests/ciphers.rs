@@ -12,8 +12,8 @@ use std::fs;
 use std::path::Path;
 
 use common::{forced_jobs, hex, other_blocks, painted, run};
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::reference;
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::reference;
 use crossgrain::plan::JobSource;
 use crossgrain::{Block, Cipher, Direction, Key};
 

@@ -3,14 +3,14 @@
 
 use std::process::Command;
 
-use crossgrain::internal::cipher::sbox::AES;
-use crossgrain::internal::cipher::serpent::description as serpent;
-use crossgrain::internal::circuit::emit::{self, Language};
-use crossgrain::internal::circuit::graph::Graph;
-use crossgrain::internal::circuit::map::map;
-use crossgrain::internal::circuit::named::{self, Named};
-use crossgrain::internal::circuit::synthesize::{Table, TableError, synthesize};
-use crossgrain::internal::circuit::trace::{Width, trace};
+use crossgrain::engine::cipher::sbox::AES;
+use crossgrain::engine::cipher::serpent::description as serpent;
+use crossgrain::engine::circuit::emit::{self, Language};
+use crossgrain::engine::circuit::graph::Graph;
+use crossgrain::engine::circuit::map::map;
+use crossgrain::engine::circuit::named::{self, Named};
+use crossgrain::engine::circuit::synthesize::{Table, TableError, synthesize};
+use crossgrain::engine::circuit::trace::{Width, trace};
 use proptest::prelude::*;
 
 const WIDTHS: [Width; 2] = [Width::Two, Width::Three];

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use compilers::{ARCHITECTURES, Nvrtc, STAND_IN, answer, compiled, for_each, in_turn, validated, words};
-use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{ALL, KEY_WORDS_MAX, Kernel, Listing, Task};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::{ALL, KEY_WORDS_MAX, Kernel, Listing, Task};
 use crossgrain::{Cipher, Key};
 use judge::{bytes, expected};
 

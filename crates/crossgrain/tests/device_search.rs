@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use compilers::{CompileJob, Nvrtc, STAND_IN, answer, compiled, for_each, in_turn, validated, words};
-use crossgrain::internal::block::Family;
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::search::{HIT_WORDS, Search, all};
-use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
-use crossgrain::internal::kernel::search::Known;
+use crossgrain::engine::block::Family;
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::search::{HIT_WORDS, Search, all};
+use crossgrain::engine::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::engine::kernel::search::Known;
 use crossgrain::{Cipher, Direction};
 use sought::{halves, known, planted};
 

@@ -9,16 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crossgrain::internal::arch::Lanes as _;
-use crossgrain::internal::cipher::sbox::AES;
-use crossgrain::internal::cipher::serpent::description as serpent;
-use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::circuit::graph::Graph;
-use crossgrain::internal::circuit::map::map;
-use crossgrain::internal::circuit::named;
-use crossgrain::internal::circuit::netlist::{Format, netlist};
-use crossgrain::internal::circuit::trace::{Width, trace};
-use crossgrain::internal::device::rounds;
+use crossgrain::engine::arch::Lanes as _;
+use crossgrain::engine::cipher::sbox::AES;
+use crossgrain::engine::cipher::serpent::description as serpent;
+use crossgrain::engine::circuit::affine::multiply;
+use crossgrain::engine::circuit::graph::Graph;
+use crossgrain::engine::circuit::map::map;
+use crossgrain::engine::circuit::named;
+use crossgrain::engine::circuit::netlist::{Format, netlist};
+use crossgrain::engine::circuit::trace::{Width, trace};
+use crossgrain::engine::device::rounds;
 
 /// Random inputs per circuit.
 const INPUTS: usize = 1000;

@@ -355,8 +355,8 @@ fn names(source: &Source) -> Vec<String> {
         let path = path_of(&rest[at..]);
         for leaf in leaves(path) {
             let name = absolute(&source.module, &leaf);
-            // A macro for other crates names modules through `internal`.
-            names.push(name.strip_prefix("internal::").unwrap_or(&name).to_owned());
+            // A macro for other crates names modules through `engine`.
+            names.push(name.strip_prefix("engine::").unwrap_or(&name).to_owned());
         }
         rest = &rest[at + path.len()..];
     }

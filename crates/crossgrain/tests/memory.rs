@@ -24,8 +24,8 @@ use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
 use common::{ALL_CAP, CAPS, capped, here, hex, painted};
-use crossgrain::internal::check;
-use crossgrain::internal::variant::table;
+use crossgrain::engine::check;
+use crossgrain::engine::variant::table;
 use crossgrain::mode::{
     Aead, Cmac, Initial, Lengths, Mode, Options, OwnKeys, Record, Start, Unauthenticated,
 };
@@ -248,7 +248,7 @@ impl Case {
                 // Kernels for records with their own keys have no entry or exit, which would need the direction.
                 let direction =
                     if let Work::Mode(_, direction) = *work { direction } else { Direction::Encrypt };
-                let variant = crossgrain::internal::variant::find(variant).unwrap();
+                let variant = crossgrain::engine::variant::find(variant).unwrap();
                 by_work(*work, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
             }
             Self::Wide(mode, cipher, cap) => by_wide(*mode, *cipher, cap, key, alive),

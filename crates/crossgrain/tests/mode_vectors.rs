@@ -4,7 +4,7 @@
 mod common;
 
 use common::{CAPS, capped, counted, hex, key_of};
-use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
+use crossgrain::engine::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Eax, Gcm, Ofb, Options, OwnKeys, Tag, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, key, other, painted};
-use crossgrain::internal::block::Family;
-use crossgrain::internal::variant::{Action, table};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::variant::{Action, table};
 use crossgrain::mode::{Cbc, Chain, Ctr, Ecb, Options};
 use crossgrain::plan::JobSource;
 use crossgrain::{Buffers, Cipher, Direction, Error, Key};

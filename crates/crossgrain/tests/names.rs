@@ -9,17 +9,17 @@ use std::process::Command;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, ciphers, key, painted, skip};
 use crossgrain::for_each_register;
-use crossgrain::internal::arch::{CAP_VARIABLE, FEATURE_NAMES, Isa, Portable, Register, Tile};
-use crossgrain::internal::block::Family;
-use crossgrain::internal::check::jobs;
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::cipher::aes::key::RoundKeys;
-use crossgrain::internal::cipher::aes::steps as aes;
-use crossgrain::internal::cipher::aes::{bitsliced, instructions, table as tables, walk};
-use crossgrain::internal::kernel::search::{Known, Step};
-use crossgrain::internal::kernel::{Keys, Part, steps};
-use crossgrain::internal::layout::repr::Repr;
-use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::engine::arch::{CAP_VARIABLE, FEATURE_NAMES, Isa, Portable, Register, Tile};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::check::jobs;
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::cipher::aes::key::RoundKeys;
+use crossgrain::engine::cipher::aes::steps as aes;
+use crossgrain::engine::cipher::aes::{bitsliced, instructions, table as tables, walk};
+use crossgrain::engine::kernel::search::{Known, Step};
+use crossgrain::engine::kernel::{Keys, Part, steps};
+use crossgrain::engine::layout::repr::Repr;
+use crossgrain::engine::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, Stage, TableReuse};
 use crossgrain::{Cipher, Direction, Error, Features};
@@ -456,7 +456,7 @@ fn every_error_is_one_line_whatever_was_typed() {
 
 #[test]
 fn values_in_messages_are_escaped_and_cut() {
-    use crossgrain::internal::text::{QUOTED_CHARS_MAX, escaped, quoted, reason};
+    use crossgrain::engine::text::{QUOTED_CHARS_MAX, escaped, quoted, reason};
 
     assert_eq!(escaped("a\u{1b}[31m\u{202e}b\n"), "a\\u{1b}[31m\\u{202e}b\\n");
     assert_eq!(quoted("it's \"é\" \\ e\u{301}"), "it's \"é\" \\ e\u{301}");
@@ -477,7 +477,7 @@ fn values_in_messages_are_escaped_and_cut() {
 
 #[test]
 fn numbers_for_people_have_digit_groups() {
-    use crossgrain::internal::text::{grouped, size};
+    use crossgrain::engine::text::{grouped, size};
 
     for (number, text) in
         [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (-1_234_567, "-1,234,567")]

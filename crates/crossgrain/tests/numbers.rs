@@ -9,11 +9,11 @@ use std::ops::{BitXor, Not};
 
 use crossgrain::Features;
 use crossgrain::for_each_register;
-use crossgrain::internal::arch::{
+use crossgrain::engine::arch::{
     Arithmetic, Isa, Kernel, Lane32, Lanes, Portable, Register, U64, computed_by_integers,
     multiply_high_by_halves,
 };
-use crossgrain::internal::circuit::trace::{Width, trace};
+use crossgrain::engine::circuit::trace::{Width, trace};
 
 const ALL: [Arithmetic; 6] = [
     Arithmetic::Add,

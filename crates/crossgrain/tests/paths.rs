@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, capped, expected, key, painted, run};
-use crossgrain::internal::variant::{Policy, table};
+use crossgrain::engine::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, JobSource};

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, capped, expected, key, painted, run};
-use crossgrain::internal::tune::{self, Effort, Field, confirm, contend};
-use crossgrain::internal::variant::{Leaks, Policy, table};
+use crossgrain::engine::tune::{self, Effort, Field, confirm, contend};
+use crossgrain::engine::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::graph::{BULK_BYTES, JobFlow};

@@ -10,12 +10,12 @@ mod common;
 
 use common::{painted, skip};
 use crossgrain::for_each_register;
-use crossgrain::internal::arch::{
+use crossgrain::engine::arch::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
 };
-use crossgrain::internal::cipher::Description as _;
-use crossgrain::internal::cipher::aes::description::Aes;
-use crossgrain::internal::circuit::affine::multiply;
+use crossgrain::engine::cipher::Description as _;
+use crossgrain::engine::cipher::aes::description::Aes;
+use crossgrain::engine::circuit::affine::multiply;
 use crossgrain::{Block, Features};
 
 /// Runs a law on every register of a kind.
@@ -200,7 +200,7 @@ fn shifts<W: Register>(isa: W::Isa) {
 /// `Shift::exchange` moves each bit as documented.
 fn exchanges<W: Register, const BIT: u32>(isa: W::Isa) {
     let (a, b) = (bytes_for::<W>(23), bytes_for::<W>(24));
-    let clear = crossgrain::internal::arch::clear_positions(BIT);
+    let clear = crossgrain::engine::arch::clear_positions(BIT);
     let (first, second) = loaded::<W>(isa, &a).exchange::<BIT>(loaded(isa, &b), W::splat(isa, clear));
     let groups = |bytes: &[u8]| -> Vec<u64> {
         bytes.as_chunks().0.iter().map(|&group| u64::from_le_bytes(group)).collect()

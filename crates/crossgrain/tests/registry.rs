@@ -5,7 +5,7 @@
 mod common;
 
 use common::{key, painted};
-use crossgrain::internal::check;
+use crossgrain::engine::check;
 use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Place, Start, Unauthenticated};
 use crossgrain::{Block, Cipher, Direction, Error};
 

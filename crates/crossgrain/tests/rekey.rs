@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{CAPS, capped, here, painted};
-use crossgrain::internal::variant::table;
+use crossgrain::engine::variant::table;
 use crossgrain::mode::{Aead as _, Ctr, Ecb, Gcm, Mode, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Plan, Plans};

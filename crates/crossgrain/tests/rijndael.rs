@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
-use crossgrain::internal::cipher::rijndael::reference::rijndael;
+use crossgrain::engine::cipher::rijndael::reference::rijndael;
 use crossgrain::mode::{Lengths, Mode};
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};

@@ -1,10 +1,10 @@
 //! S-boxes whose structure is recovered from their table.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use crossgrain::internal::cipher::sbox::AES;
-use crossgrain::internal::circuit::affine::{Affine, INVERSES, Inversion};
-use crossgrain::internal::circuit::synthesize;
-use crossgrain::internal::circuit::trace::Width;
+use crossgrain::engine::cipher::sbox::AES;
+use crossgrain::engine::circuit::affine::{Affine, INVERSES, Inversion};
+use crossgrain::engine::circuit::synthesize;
+use crossgrain::engine::circuit::trace::Width;
 
 type Table = [u8; 256];
 

@@ -7,11 +7,11 @@ mod common;
 use std::fmt::Display;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, counted, forced, here, hex, key, known_caps, painted};
-use crossgrain::internal::arch::FEATURE_NAMES;
-use crossgrain::internal::block::Family;
-use crossgrain::internal::check;
-use crossgrain::internal::reference::{self, siv};
-use crossgrain::internal::variant::table;
+use crossgrain::engine::arch::FEATURE_NAMES;
+use crossgrain::engine::block::Family;
+use crossgrain::engine::check;
+use crossgrain::engine::reference::{self, siv};
+use crossgrain::engine::variant::table;
 use crossgrain::mode::{Aead, AeadMessage, Initial, Mode, Options, Start, Tag};
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features};
 

@@ -7,10 +7,10 @@ mod common;
 use std::collections::HashMap;
 
 use common::{CAPS, ciphers, here, painted};
-use crossgrain::internal::block::Block;
-use crossgrain::internal::kernel::search::{Known, SearchPart};
-use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
-use crossgrain::internal::{check, reference, run};
+use crossgrain::engine::block::Block;
+use crossgrain::engine::kernel::search::{Known, SearchPart};
+use crossgrain::engine::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::engine::{check, reference, run};
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features, Key};
 

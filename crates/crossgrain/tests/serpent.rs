@@ -9,17 +9,17 @@ use common::{
     loads, other, other_single, painted, run, stores,
 };
 use crossgrain::for_each_register;
-use crossgrain::internal::arch::{Isa, Kernel, Lane32, Register, Tile};
-use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::serpent::description::{
+use crossgrain::engine::arch::{Isa, Kernel, Lane32, Register, Tile};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::cipher::serpent::description::{
     S_BOXES, inv_transform, inverted, substitute, transform,
 };
-use crossgrain::internal::cipher::serpent::key::RoundKeys;
-use crossgrain::internal::cipher::serpent::schedule::{KeyWord, Schedule};
-use crossgrain::internal::cipher::serpent::steps as serpent;
-use crossgrain::internal::kernel::{Keys, Part, steps};
-use crossgrain::internal::reference;
-use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::engine::cipher::serpent::key::RoundKeys;
+use crossgrain::engine::cipher::serpent::schedule::{KeyWord, Schedule};
+use crossgrain::engine::cipher::serpent::steps as serpent;
+use crossgrain::engine::kernel::{Keys, Part, steps};
+use crossgrain::engine::reference;
+use crossgrain::engine::variant::{Action, Variant, table};
 use crossgrain::mode::{Options, OwnKeys, Record};
 use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crossgrain::internal::circuit::named;
-use crossgrain::internal::circuit::trace::Width;
+use crossgrain::engine::circuit::named;
+use crossgrain::engine::circuit::trace::Width;
 
 /// The kind of word that a step is computed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,8 +13,8 @@ use std::process::Command;
 use std::thread;
 
 use common::{key, painted};
-use crossgrain::internal::reference;
-use crossgrain::internal::run::Threads;
+use crossgrain::engine::reference;
+use crossgrain::engine::run::Threads;
 use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, hex, key, other_single};
-use crossgrain::internal::variant::{Action, table};
+use crossgrain::engine::variant::{Action, table};
 use crossgrain::mode::Options;
 use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng, uniform};
 use crossgrain::{Cipher, Direction, Error, Key};

@@ -5,9 +5,9 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use crossgrain::internal::arch::{CAP_WITHOUT_AES, ESTIMATES};
-use crossgrain::internal::tune::{CANDIDATE_MS, Scope, measure_costs};
-use crossgrain::internal::variant::{Policy, table};
+use crossgrain::engine::arch::{CAP_WITHOUT_AES, ESTIMATES};
+use crossgrain::engine::tune::{CANDIDATE_MS, Scope, measure_costs};
+use crossgrain::engine::variant::{Policy, table};
 use crossgrain::plan::Costs;
 use crossgrain::plan::measure::{Sampling, Subject, measure, measure_beside};
 use crossgrain::{Cipher, Features};

@@ -5,10 +5,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crossgrain::internal::arch::{Line, Portable, Tile, Wiped};
-use crossgrain::internal::cipher::aes::key::RoundKeys;
-use crossgrain::internal::cipher::aes::table;
-use crossgrain::internal::kernel::{Source, WholePart};
+use crossgrain::engine::arch::{Line, Portable, Tile, Wiped};
+use crossgrain::engine::cipher::aes::key::RoundKeys;
+use crossgrain::engine::cipher::aes::table;
+use crossgrain::engine::kernel::{Source, WholePart};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// A value with the alignment of the widest register. It counts its drops.

@@ -11,15 +11,15 @@ use common::{
     ALL_CAP, CAPS, bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads,
     other, other_single, run, stores,
 };
-use crossgrain::internal::arch::Tile;
-use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::aes::description::schedule;
-use crossgrain::internal::cipher::aes::key::RoundKeys;
-use crossgrain::internal::cipher::aes::steps::Part;
-use crossgrain::internal::kernel::Keys;
-use crossgrain::internal::layout::repr::Repr;
-use crossgrain::internal::reference;
-use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::engine::arch::Tile;
+use crossgrain::engine::block::Family;
+use crossgrain::engine::cipher::aes::description::schedule;
+use crossgrain::engine::cipher::aes::key::RoundKeys;
+use crossgrain::engine::cipher::aes::steps::Part;
+use crossgrain::engine::kernel::Keys;
+use crossgrain::engine::layout::repr::Repr;
+use crossgrain::engine::reference;
+use crossgrain::engine::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options, OwnKeys, Record};
 use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

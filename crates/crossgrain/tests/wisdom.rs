@@ -13,9 +13,9 @@ use std::thread;
 
 use common::{capped, key, painted};
 use crossgrain::Cipher;
-use crossgrain::internal::cipher::Entry;
-use crossgrain::internal::device::Kernel;
-use crossgrain::internal::variant::{Action, Policy, Variant, table};
+use crossgrain::engine::cipher::Entry;
+use crossgrain::engine::device::Kernel;
+use crossgrain::engine::variant::{Action, Policy, Variant, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Fused, Known};

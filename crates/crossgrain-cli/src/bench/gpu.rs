@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crossgrain::internal::block::Family;
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{ALL, Kernel, Listing, Task};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::{ALL, Kernel, Listing, Task};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::stream::Stream;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Key};

@@ -4,7 +4,7 @@
 use std::cell::{LazyCell, RefCell};
 use std::rc::Rc;
 
-use crossgrain::internal::check;
+use crossgrain::engine::check;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::JobSource;
 use crossgrain::stream::Stream;

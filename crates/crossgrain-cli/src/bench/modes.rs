@@ -1,9 +1,9 @@
 //! The cost of modes over that of the cipher: XTS, CBC and every mode with a tag, timed in turns with ECB and
 //! CTR.
 
-use crossgrain::internal::check;
-use crossgrain::internal::cipher::rijndael::reference::rijndael;
-use crossgrain::internal::reference;
+use crossgrain::engine::check;
+use crossgrain::engine::cipher::rijndael::reference::rijndael;
+use crossgrain::engine::reference;
 use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Cmac, Initial, Message, Mode, Options, Start, Tag};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};

@@ -6,8 +6,8 @@
 //! `exhaustive` are compared with it.
 
 use crossgrain::Policy;
-use crossgrain::internal::arch::CAPS;
-use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
+use crossgrain::engine::arch::CAPS;
+use crossgrain::engine::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
 use crossgrain::plan::graph::JobFlow;
 use crossgrain::plan::measure::Sampling;
 use crossgrain::plan::{Costs, Job, JobSource, Limits, choose};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crossgrain::internal::arch::BENCHMARKED_CAPS;
-use crossgrain::internal::block::{BLOCK_BYTES, Family};
-use crossgrain::internal::check;
-use crossgrain::internal::variant::{Policy, Variant, table};
+use crossgrain::engine::arch::BENCHMARKED_CAPS;
+use crossgrain::engine::block::{BLOCK_BYTES, Family};
+use crossgrain::engine::check;
+use crossgrain::engine::variant::{Policy, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Job, JobSource, Plans, Trial, Workspace};

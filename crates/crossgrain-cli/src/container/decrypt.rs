@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::ops;
 
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::text::grouped;
 use crossgrain_container::{
     CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, plaintext_bytes,
 };

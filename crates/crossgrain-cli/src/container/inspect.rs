@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crossgrain::internal::text::{grouped, size};
+use crossgrain::engine::text::{grouped, size};
 use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crossgrain::internal::wiping_stack;
+use crossgrain::engine::wiping_stack;
 use crossgrain_container::{Secret, Suite, fill};
 use zeroize::Zeroizing;
 

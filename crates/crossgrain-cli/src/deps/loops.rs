@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use crossgrain::internal::text::reason;
+use crossgrain::engine::text::reason;
 use crossgrain_deps::loops::{Analysis, Dependence, Fault, Looped, Program};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crossgrain::BLOCK_BYTES;
-use crossgrain::internal::device::{ALL, Kernel};
+use crossgrain::engine::device::{ALL, Kernel};
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;
@@ -219,8 +219,8 @@ mod tests {
 
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use crossgrain::internal::circuit::emit::Language;
-    use crossgrain::internal::device::Listing;
+    use crossgrain::engine::circuit::emit::Language;
+    use crossgrain::engine::device::Listing;
     use crossgrain_gpu::{Compiled, Device, Error, Job, Memory};
 
     use super::*;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use crossgrain::Policy;
-use crossgrain::internal::device::{Kernel, Task};
-use crossgrain::internal::text::quoted;
-use crossgrain::internal::tune::{Effort, Scope, confirm, measure_costs};
+use crossgrain::engine::device::{Kernel, Task};
+use crossgrain::engine::text::quoted;
+use crossgrain::engine::tune::{Effort, Scope, confirm, measure_costs};
 use crossgrain::mode::Mode;
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::thread;
 
-use crossgrain::internal::text::{grouped, size};
-use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
-use crossgrain::internal::variant::{Policy, find};
+use crossgrain::engine::text::{grouped, size};
+use crossgrain::engine::tune::{Effort, Field, contend, end_to_end};
+use crossgrain::engine::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, BYTES, JobFlow};
 use crossgrain::plan::measure::{Measured, Sampling};

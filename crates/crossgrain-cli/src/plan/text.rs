@@ -1,6 +1,6 @@
 //! A case as text that fits a terminal.
 
-use crossgrain::internal::text::{escaped, grouped};
+use crossgrain::engine::text::{escaped, grouped};
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Path, Step};
 

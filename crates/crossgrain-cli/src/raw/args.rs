@@ -8,7 +8,7 @@ use std::thread;
 
 use clap::{ArgGroup, ValueEnum};
 use crossgrain::Policy;
-use crossgrain::internal::wiping_stack;
+use crossgrain::engine::wiping_stack;
 use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
 use crossgrain::wide::{Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction};

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::Policy;
-use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::engine::device::{Kernel, Task};
 use crossgrain::mode::{self, Mode, Start};
 use crossgrain::plan::compose::Cost;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal, Key};

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use crossgrain::internal::text::{grouped, quoted};
+use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
     BigUint, Decompressed, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Unknown, Words, key_mask,
 };

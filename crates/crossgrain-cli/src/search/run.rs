@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::text::grouped;
 use crossgrain::plan::TableReuse;
 use crossgrain_search::{BigUint, Deriving, Hit, Kdf, Known, Refused, Search, Watch, WordSearch};
 use rayon::ThreadPoolBuilder;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
         return Ok(Outcome::Found);
     }
     args.threads.into_iter().for_each(start_threads);
-    crossgrain::internal::ready();
+    crossgrain::engine::ready();
     if args.device.len() > 1 && !args.device.iter().all(Asked::is_device) {
         return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
     }

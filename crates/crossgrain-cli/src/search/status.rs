@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::text::grouped;
+use crossgrain::engine::text::grouped;
 use crossgrain_search::{BigUint, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;

@@ -12,7 +12,7 @@ use std::fmt;
 use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
 use super::specification::{self, Lengths};
-use crossgrain::internal::mode::xts::tweak::double;
+use crossgrain::engine::mode::xts::tweak::double;
 use crossgrain::mode::Mode;
 use crossgrain::{Block, Direction};
 

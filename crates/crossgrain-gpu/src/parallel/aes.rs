@@ -9,9 +9,9 @@
 
 use std::fmt;
 
-use crossgrain::internal::arch::Lanes;
-use crossgrain::internal::cipher::aes::linear_circuit::{mix_bit, neighbours};
-use crossgrain::internal::circuit::aes_sbox;
+use crossgrain::engine::arch::Lanes;
+use crossgrain::engine::cipher::aes::linear_circuit::{mix_bit, neighbours};
+use crossgrain::engine::circuit::aes_sbox;
 use crossgrain::{Cipher, Key};
 
 use super::blocks::{Blocks, State};

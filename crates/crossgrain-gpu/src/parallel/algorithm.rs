@@ -4,7 +4,7 @@
 //! CPU threads take pieces of `PIECE` elements. A device runs a program from [`Program`], in several runs
 //! if the elements exceed one.
 
-use crossgrain::internal::run::Threads;
+use crossgrain::engine::run::Threads;
 use rayon::prelude::*;
 
 use super::host;

@@ -4,8 +4,8 @@
 //! order, starting with those of a block's first number. Keys are program state: they are in no program's
 //! text, and are wiped when the kernel is dropped.
 
-use crossgrain::internal::arch::Lanes;
-use crossgrain::internal::device::{Form, Kernel, Task};
+use crossgrain::engine::arch::Lanes;
+use crossgrain::engine::device::{Form, Kernel, Task};
 use crossgrain::{Cipher, Key};
 use zeroize::Zeroizing;
 

@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use crossgrain::internal::arch::{Lanes, U64};
+use crossgrain::engine::arch::{Lanes, U64};
 
 use super::float::{F32, F64};
 use super::kernel::{Combine, Max, Min, Sum};

@@ -9,7 +9,7 @@
 //! Accuracy, for the 130,000 arguments of `tests/typed`: exponentials and logarithms are within one unit in
 //! the last place of Rust's functions, sines and cosines within 5·10⁻¹⁶.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 use super::float::{F64, Float};
 

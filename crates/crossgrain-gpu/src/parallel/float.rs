@@ -13,7 +13,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crossgrain::internal::arch::{Arithmetic, Lanes, U64};
+use crossgrain::engine::arch::{Arithmetic, Lanes, U64};
 
 /// A floating-point number in every lane of `N` words: an `f32` in one word, an `f64` in two.
 #[derive(Clone, Copy, Debug)]

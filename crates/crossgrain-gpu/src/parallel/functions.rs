@@ -10,9 +10,9 @@
 //! and a loop's function has one range per round. A function with state gets the index of its range in its
 //! last parameter `k`.
 
-use crossgrain::internal::circuit::emit::{Language, Signature, called_by, function};
-use crossgrain::internal::circuit::graph::{Graph, Operation};
-use crossgrain::internal::circuit::map::map;
+use crossgrain::engine::circuit::emit::{Language, Signature, called_by, function};
+use crossgrain::engine::circuit::graph::{Graph, Operation};
+use crossgrain::engine::circuit::map::map;
 use zeroize::Zeroizing;
 
 use crate::Error;

@@ -5,9 +5,9 @@
 //! full-size buffer, so it needs no second kernel.
 
 use crossgrain::Features;
-use crossgrain::internal::arch::{Lane32, Portable, prefetch_to_write};
-pub(super) use crossgrain::internal::arch::{Work, on_widest};
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::arch::{Lane32, Portable, prefetch_to_write};
+pub(super) use crossgrain::engine::arch::{Work, on_widest};
+use crossgrain::engine::wiping_deep_stack;
 
 use super::algorithm::PIECE;
 use super::kernel::{Bundle, Combine};

@@ -13,10 +13,10 @@
 //! closures on words. Otherwise results stay correct, but each gate on a CPU becomes a function call.
 
 #[cfg(doc)]
-use crossgrain::internal::arch::Word;
-use crossgrain::internal::arch::{Lanes, Shift};
-use crossgrain::internal::layout::convert::transpose_square;
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::arch::Word;
+use crossgrain::engine::arch::{Lanes, Shift};
+use crossgrain::engine::layout::convert::transpose_square;
+use crossgrain::engine::wiping_deep_stack;
 
 /// A function from elements of `IN` numbers to elements of `OUT` numbers.
 ///

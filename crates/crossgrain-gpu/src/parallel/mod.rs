@@ -71,7 +71,7 @@ mod vector;
 #[cfg(feature = "device")]
 mod written;
 
-pub use crossgrain::internal::arch::{Lanes, U64, Word};
+pub use crossgrain::engine::arch::{Lanes, U64, Word};
 
 #[cfg(feature = "device")]
 pub use aes::AesBlocks;

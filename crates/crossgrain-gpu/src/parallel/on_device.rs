@@ -2,7 +2,7 @@
 
 use std::array;
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 use super::kernel::{Bundle, Map, Rounds};
 

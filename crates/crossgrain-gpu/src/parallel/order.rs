@@ -6,7 +6,7 @@
 //!
 //! The memory addresses and the time depend on results, indices and keys, so these must not be secret.
 
-use crossgrain::internal::arch::{Portable, Register as _};
+use crossgrain::engine::arch::{Portable, Register as _};
 use rayon::prelude::*;
 
 use super::algorithm::{PIECE, find, has_threads, in_pieces, reduce, transform};

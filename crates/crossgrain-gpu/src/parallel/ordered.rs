@@ -10,7 +10,7 @@
 //! here, with the totals of several threads side by side in registers.
 
 use crossgrain::Features;
-use crossgrain::internal::arch::{Lane32, Portable, Register as _};
+use crossgrain::engine::arch::{Lane32, Portable, Register as _};
 
 use super::algorithm::{PIECE, in_pieces, of_pieces};
 use super::host::{self, Work, on_widest};

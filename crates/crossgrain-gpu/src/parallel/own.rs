@@ -1,6 +1,6 @@
 //! Kernels that the algorithms use internally.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 use super::kernel::{Combine, Map};
 

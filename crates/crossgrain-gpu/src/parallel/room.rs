@@ -1,6 +1,6 @@
 //! A bundle in a CPU's memory: the source of its elements, and the buffers of a kernel.
 
-use crossgrain::internal::arch::Lane32;
+use crossgrain::engine::arch::Lane32;
 
 use super::kernel::Bundle;
 

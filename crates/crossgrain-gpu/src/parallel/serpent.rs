@@ -10,9 +10,9 @@
 
 use std::fmt;
 
-use crossgrain::internal::arch::Lanes;
-use crossgrain::internal::cipher::serpent::linear_circuit::Places;
-use crossgrain::internal::cipher::serpent::sbox_circuit as serpent_sbox;
+use crossgrain::engine::arch::Lanes;
+use crossgrain::engine::cipher::serpent::linear_circuit::Places;
+use crossgrain::engine::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::{Cipher, Key};
 
 use super::blocks::{Blocks, State};

@@ -14,11 +14,11 @@
 //! Those two are the position of the first element's first number, and the distance in words between the
 //! numbers of an element.
 
-use crossgrain::internal::arch::Lanes as _;
-use crossgrain::internal::circuit::emit::{Field, Language};
-use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
-use crossgrain::internal::device::Listing;
-use crossgrain::internal::layout::convert::transpose_square;
+use crossgrain::engine::arch::Lanes as _;
+use crossgrain::engine::circuit::emit::{Field, Language};
+use crossgrain::engine::circuit::trace::{Sym, Width, trace_given};
+use crossgrain::engine::device::Listing;
+use crossgrain::engine::layout::convert::transpose_square;
 
 use super::functions::{Functions, Head, Texts, Traced};
 use super::kernel::Rounds;

@@ -1,6 +1,6 @@
 //! Small tables as circuits.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 
 /// Looks up a table entry in every lane. The lowest bits of `index` select the entry; higher bits are
 /// ignored.

@@ -5,7 +5,7 @@
 
 use std::any::type_name;
 
-use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
+use crossgrain::engine::circuit::trace::{Sym, Width, trace_given};
 
 use super::functions::{Functions, Head, Traced};
 use super::kernel::{Bundle, Combine, Rounds};

@@ -1,7 +1,7 @@
 //! Kernels with state: it is in no stored text. Also the generators, and loops.
 
-use crossgrain::internal::arch::Lanes;
-use crossgrain::internal::device::Kernel;
+use crossgrain::engine::arch::Lanes;
+use crossgrain::engine::device::Kernel;
 use crossgrain::stream::Stream;
 use crossgrain::{Cipher, Key};
 use crossgrain_gpu::parallel::{

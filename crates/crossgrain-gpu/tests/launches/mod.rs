@@ -1,6 +1,6 @@
 //! Programs give the same results with other launch configurations. Invalid configurations are refused.
 
-use crossgrain::internal::device::Kernel;
+use crossgrain::engine::device::Kernel;
 use crossgrain::{Cipher, Key};
 use crossgrain_gpu::parallel::{
     Bits, DeviceVec, Launch, Loop, Place, Policy, Sum, copy_if, count_if, find, for_each_bundle, gather,

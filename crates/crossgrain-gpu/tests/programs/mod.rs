@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 use crossgrain_gpu::parallel::{
     BitMap, Bits, DeviceVec, Launch, Map, Max, Min, Place, Sum, copy_if, find, for_each_bundle,
     inclusive_scan, reduce, transform, transform_reduce,

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::Listing;
+use crossgrain::engine::circuit::emit::Language;
+use crossgrain::engine::device::Listing;
 use crossgrain_gpu::parallel::Launch;
 use crossgrain_gpu::{Compiled, Device, Error, Gpu, Info, Job, Memory};
 

@@ -1,7 +1,7 @@
 //! Loops with more rounds than a device makes in one run, and more than the 65,535 that Vulkan in software
 //! can make.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 use crossgrain_gpu::parallel::{
     BitLoop, DeviceVec, F64, Loop, MapLoop, Place, Sum, copy_if, count_if, find, for_each_bundle, generate,
     transform_reduce,

@@ -3,7 +3,7 @@
 //! NaNs leave a kernel as Rust's own NaN. Signs of zeros, infinities and subnormal numbers are compared bit
 //! by bit.
 
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 use crossgrain::stream::uniform;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{

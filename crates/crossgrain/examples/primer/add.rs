@@ -3,8 +3,8 @@
 //! Along the grain the CPU has an adder in every lane. Across it, 32 full adders of five gates each pass the
 //! carry from bit to bit.
 
-use crossgrain::internal::arch::{Register, clear_positions};
-use crossgrain::internal::layout::convert::{BitGroup, Group};
+use crossgrain::engine::arch::{Register, clear_positions};
+use crossgrain::engine::layout::convert::{BitGroup, Group};
 
 use crate::lesson::{Lesson, Memory, keep_width};
 

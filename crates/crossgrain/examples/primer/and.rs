@@ -2,7 +2,7 @@
 //!
 //! Both forms use the same instruction. Across the grain, each of its bits is a value.
 
-use crossgrain::internal::arch::{Register, TILE_BYTES};
+use crossgrain::engine::arch::{Register, TILE_BYTES};
 
 use crate::lesson::{Lesson, Memory, keep_width};
 

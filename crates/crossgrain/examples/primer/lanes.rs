@@ -12,7 +12,7 @@
 //!
 //! A value wider than a word fills several words, and each of them holds bits of that value only.
 
-use crossgrain::internal::arch::{TILE_BYTES, Tile};
+use crossgrain::engine::arch::{TILE_BYTES, Tile};
 
 use crate::lesson::values_in_tile;
 

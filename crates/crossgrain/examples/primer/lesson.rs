@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crossgrain::internal::arch::{Kernel, Register, TILE_BYTES, Tile};
+use crossgrain::engine::arch::{Kernel, Register, TILE_BYTES, Tile};
 
 /// Bytes between tiles. They keep loads and stores at different offsets within a 4 KiB page: CPUs compare the
 /// low twelve address bits first, and a match makes a load wait for a store.

@@ -19,7 +19,7 @@ mod trial;
 mod word16;
 
 use crossgrain::Features;
-use crossgrain::internal::arch::{Isa, Register, Word128, Word256, Word512};
+use crossgrain::engine::arch::{Isa, Register, Word128, Word256, Word512};
 use crossgrain::plan::measure::{Sampling, Subject, measure};
 
 use lesson::{Form, Lesson};

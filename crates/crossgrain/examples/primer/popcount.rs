@@ -3,8 +3,8 @@
 //! As a circuit it is four full adders and a few gates, 26 in all. Bit 3 of the result is the AND of all
 //! eight inputs, and bits 7 to 4 are zero. Across the grain, constant bits cost nothing.
 
-use crossgrain::internal::arch::{Register, Word};
-use crossgrain::internal::layout::convert::{BitGroup, Group};
+use crossgrain::engine::arch::{Register, Word};
+use crossgrain::engine::layout::convert::{BitGroup, Group};
 
 use crate::add::full_adder;
 use crate::lesson::{Lesson, Memory};

@@ -2,9 +2,9 @@
 //!
 //! Across the grain it is the library's circuit of 115 gates, and four NOTs for the constant.
 
-use crossgrain::internal::arch::Register;
-use crossgrain::internal::circuit::aes_sbox;
-use crossgrain::internal::layout::convert::{BitGroup, Group};
+use crossgrain::engine::arch::Register;
+use crossgrain::engine::circuit::aes_sbox;
+use crossgrain::engine::layout::convert::{BitGroup, Group};
 
 use crate::lesson::{Lesson, Memory};
 use crate::popcount::look_up;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crossgrain::Features;
-use crossgrain::internal::arch::{Word128, Word256, Word512};
+use crossgrain::engine::arch::{Word128, Word256, Word512};
 
 use crate::add::{Add, full_adder};
 use crate::and::And;

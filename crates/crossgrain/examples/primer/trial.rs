@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Instant;
 
-use crossgrain::internal::arch::{Isa, Register};
+use crossgrain::engine::arch::{Isa, Register};
 use crossgrain::plan::measure::Subject;
 
 use crate::lanes;

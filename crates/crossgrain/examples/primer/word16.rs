@@ -3,7 +3,7 @@
 
 use std::ops::{BitAnd, BitXor, Not};
 
-use crossgrain::internal::arch::{Portable, Register, Shift, Word};
+use crossgrain::engine::arch::{Portable, Register, Shift, Word};
 
 /// Sixteen bits in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

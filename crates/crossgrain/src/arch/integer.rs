@@ -12,7 +12,7 @@ use super::Lanes;
 /// An unsigned 64-bit integer in each lane of two words.
 ///
 /// ```
-/// use crossgrain::internal::arch::U64;
+/// use crossgrain::engine::arch::U64;
 ///
 /// // An integer is a word of one lane.
 /// let x = U64 { low: u32::MAX, high: 1 };

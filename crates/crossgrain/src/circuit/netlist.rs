@@ -20,7 +20,7 @@ pub enum Format {
 /// The netlist of a circuit, under its name with `_` for `-`; none if it has operations on lanes.
 ///
 /// ```
-/// use crossgrain::internal::circuit::{named, netlist, trace::Width};
+/// use crossgrain::engine::circuit::{named, netlist, trace::Width};
 ///
 /// let graph = named::find("serpent-s0").unwrap().graph(Width::Two);
 /// let text = netlist::netlist(&graph, "serpent-s0", netlist::Format::Verilog).unwrap();

@@ -1,7 +1,7 @@
 //! Helpers for the tests of all crates: data, keys, ISA caps and the number of random cases.
 #![allow(dead_code, unused_imports, reason = "each test uses its own part of this")]
 
-pub(crate) use crossgrain::internal::arch::{CAP_WITHOUT_AES, CAPS};
+pub(crate) use crossgrain::engine::arch::{CAP_WITHOUT_AES, CAPS};
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Features, Key};
 use proptest::prelude::ProptestConfig;

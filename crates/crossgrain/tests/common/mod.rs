@@ -11,12 +11,12 @@ use cipher::{
     BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher,
     StreamCipherCoreWrapper,
 };
-use crossgrain::internal::block::Family;
-use crossgrain::internal::check;
-use crossgrain::internal::layout::convert::{Load, Store};
-use crossgrain::internal::layout::repr::Repr;
-use crossgrain::internal::reference::{self, modes};
-use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::check;
+use crossgrain::engine::layout::convert::{Load, Store};
+use crossgrain::engine::layout::repr::Repr;
+use crossgrain::engine::reference::{self, modes};
+use crossgrain::engine::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{iter, ptr, thread};
 
-use crossgrain::internal::device::Listing;
+use crossgrain::engine::device::Listing;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// The architectures that programs are compiled for.

@@ -1,7 +1,7 @@
 //! Expected results of GPU programs, computed by the reference.
 
-use crossgrain::internal::device::{Kernel, Task};
-use crossgrain::internal::reference::{self, modes};
+use crossgrain::engine::device::{Kernel, Task};
+use crossgrain::engine::reference::{self, modes};
 use crossgrain::{Direction, Key};
 
 pub(crate) fn bytes(count: usize) -> Vec<u8> {

@@ -1,13 +1,13 @@
 //! The secrets that follow from a key: the key, its round keys in every layout, and values that modes derive
 //! from them.
 
-use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::aes::description::schedule;
-use crossgrain::internal::cipher::folded::{self, FoldedConstants};
-use crossgrain::internal::cipher::serpent;
-use crossgrain::internal::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
-use crossgrain::internal::circuit::affine::multiply;
-use crossgrain::internal::reference::{self, modes};
+use crossgrain::engine::block::Family;
+use crossgrain::engine::cipher::aes::description::schedule;
+use crossgrain::engine::cipher::folded::{self, FoldedConstants};
+use crossgrain::engine::cipher::serpent;
+use crossgrain::engine::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
+use crossgrain::engine::circuit::affine::multiply;
+use crossgrain::engine::reference::{self, modes};
 use crossgrain::{Block, Direction, Key};
 
 /// Secrets by name.

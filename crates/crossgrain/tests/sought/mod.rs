@@ -1,8 +1,8 @@
 //! Keys for searches to find, and the known block that the reference computes for each.
 
 use crossgrain::Block;
-use crossgrain::internal::kernel::search::Known;
-use crossgrain::internal::reference;
+use crossgrain::engine::kernel::search::Known;
+use crossgrain::engine::reference;
 use crossgrain::{Cipher, Direction, Key};
 
 pub(crate) const INPUT: Block = *b"sixteen bytes in";

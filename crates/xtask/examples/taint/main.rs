@@ -24,8 +24,8 @@ fn main() -> Result<std::process::ExitCode, crossgrain::Error> {
 mod check {
     use std::process::ExitCode;
 
-    use crossgrain::internal::check::{forced, jobs};
-    use crossgrain::internal::variant::{Leaks, Variant, table};
+    use crossgrain::engine::check::{forced, jobs};
+    use crossgrain::engine::variant::{Leaks, Variant, table};
     use crossgrain::mode::{Aead as _, Cbc, Chain, Ctr, Ecb, Gcm, Ocb, Options, OwnKeys, Record};
     use crossgrain::plan::{Fused, Job, JobSource};
     use crossgrain::{Buffers, Cipher, Direction, Error, Features, Key};

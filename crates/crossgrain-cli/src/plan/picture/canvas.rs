@@ -5,7 +5,7 @@
 
 use std::fmt::{Arguments, Write};
 
-use crossgrain::internal::text;
+use crossgrain::engine::text;
 
 /// Margin around the picture.
 pub(super) const MARGIN: f64 = 20.0;

@@ -18,7 +18,7 @@ mod run;
 use std::fmt;
 
 #[cfg(feature = "device")]
-use crossgrain::internal::arch::Lanes;
+use crossgrain::engine::arch::Lanes;
 use zeroize::Zeroizing;
 
 #[cfg(feature = "device")]

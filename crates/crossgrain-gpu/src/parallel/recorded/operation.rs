@@ -5,7 +5,7 @@
 //! have two. A table row gives the operation's name, the words of each operand, and the words of the
 //! result. All rows are written over [`Lanes`], so every place gives the same bits.
 
-use crossgrain::internal::arch::{Integer, Lane32, Lanes};
+use crossgrain::engine::arch::{Integer, Lane32, Lanes};
 
 use super::super::U64;
 use super::super::float::{F32, F64};

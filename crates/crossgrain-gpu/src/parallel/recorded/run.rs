@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use crossgrain::Features;
-use crossgrain::internal::arch::Lane32;
-use crossgrain::internal::wiping_deep_stack;
+use crossgrain::engine::arch::Lane32;
+use crossgrain::engine::wiping_deep_stack;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 

@@ -52,7 +52,7 @@ macro_rules! for_each_register {
     (bit_matrices, $W:ident => $run:expr) => {};
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
-            type $W = $crate::internal::arch::$Register;
+            type $W = $crate::engine::arch::$Register;
             $run
         })*
     };

@@ -73,7 +73,7 @@ macro_rules! for_each_register {
     };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
-            type $W = $crate::internal::arch::$Register;
+            type $W = $crate::engine::arch::$Register;
             $run
         })*
     };
