@@ -258,9 +258,9 @@ pub(super) fn is_right(message: &mut AeadMessage<'_>, tag: Tag) -> bool {
     right
 }
 
-/// The number of messages in a group, and the threads within a group.
-fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
-    let threads = mode.threads();
+/// The number of messages in a group, and the threads within a group. The messages have `len_bytes` in total.
+fn groups(mode: &impl Groups, messages: usize, len_bytes: usize) -> (usize, Threads) {
+    let threads = mode.threads().for_bytes(len_bytes);
     let size = messages.div_ceil(threads.count()).clamp(1, mode.group_most());
     (size, if messages > size { Threads::ONE } else { threads })
 }
@@ -269,7 +269,7 @@ fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
 pub(super) fn seal_groups(mode: &impl Groups, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
     let _clear = ClearRegisters;
     let len_bytes = admitted_bytes(mode, messages)?;
-    let (size, within) = groups(mode, messages.len());
+    let (size, within) = groups(mode, messages.len(), len_bytes);
     let groups = messages.chunks_mut(size);
     mode.threads().each(len_bytes, groups, &|group| mode.seal_group(within, group));
     Ok(())
@@ -282,7 +282,7 @@ pub(super) fn open_groups(
 ) -> Result<Vec<Result<(), Error>>, Error> {
     let _clear = ClearRegisters;
     let len_bytes = admitted_bytes(mode, messages)?;
-    let (size, within) = groups(mode, messages.len());
+    let (size, within) = groups(mode, messages.len(), len_bytes);
     let mut right = vec![false; messages.len()];
     let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
     let open = |(group, right): (&mut [_], &mut [_])| mode.open_group(within, group, right);

@@ -21,12 +21,6 @@ impl<'q, 'a> Queue<'q, 'a> {
         Self(Mutex::new(waiting))
     }
 
-    /// The total length of the waiting chains, in bytes.
-    pub(super) fn len_bytes(&self) -> usize {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.iter().map(|strand| strand.data.len_bytes()).sum()
-    }
-
     /// Takes chains off the queue, at most `lanes` at a time, and runs them to their ends. Each call of
     /// `step` advances all of them by the same number of blocks, up to the end of the shortest.
     pub(super) fn work(&self, lanes: usize, mut step: impl FnMut(&mut [&mut Strand<'a>], usize)) {

@@ -332,11 +332,13 @@ impl Program {
             }
             _ => self.ran_many(),
         }
+        let len_bytes = strands.iter().map(|strand| strand.data.len_bytes()).sum();
+        let threads = threads.for_bytes(len_bytes);
         let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());
         let queue = Queue::new(strands);
-        threads.together(queue.len_bytes(), &|| {
+        threads.together(len_bytes, &|| {
             let mut running = bound.begin();
             queue.work(lanes, |strands, blocks| running.chain(rule, strands, blocks));
         });

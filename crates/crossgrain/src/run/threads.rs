@@ -16,9 +16,11 @@ const PIECE_BYTES_MIN: usize = 64 * 1024;
 /// The largest piece. It is small enough to stay in L2.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
 
-/// The number of threads of rayon's current pool that a job may use. If no pool can start, only the calling
-/// thread is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How many threads of rayon's current pool a job may use: at most this many, or all if it is 0.
+///
+/// The pool is asked, and thereby started, only for jobs that are long enough to use it. If no pool can start,
+/// only the calling thread is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Threads(usize);
 
 impl Threads {
@@ -29,18 +31,31 @@ impl Threads {
     pub const ONE: Self = Self(1);
 
     /// At most `count` threads. 0 means all threads of rayon's current pool.
-    pub fn at_most(count: usize) -> Self {
-        if count == 1 {
-            // Asking for the pool's size would start the pool.
-            return Self::ONE;
-        }
-        let all = pool::threads();
-        Self(if count == 0 { all } else { count.min(all) })
+    pub const fn at_most(count: usize) -> Self {
+        Self(count)
     }
 
-    /// The number of threads.
-    pub const fn count(self) -> usize {
-        self.0
+    /// The number of threads. Starts the pool, unless it is certainly one.
+    pub fn count(self) -> usize {
+        match self.0 {
+            1 => 1,
+            0 => pool::threads(),
+            most => most.min(pool::threads()),
+        }
+    }
+
+    /// These threads if `len_bytes` of work are worth waking them, otherwise only the calling thread.
+    #[must_use]
+    pub(crate) fn for_bytes(self, len_bytes: usize) -> Self {
+        if self.pays(len_bytes) { self } else { Self::ONE }
+    }
+
+    /// How many small pieces a mode with two passes takes at once, so that all threads have work.
+    pub(crate) fn pieces_at_once(self) -> usize {
+        match self.count() {
+            1 => 1,
+            several => 8 * several,
+        }
     }
 
     /// Runs `work` on all pieces of a job, on several threads if the job is long enough. Pieces start at
@@ -52,10 +67,10 @@ impl Threads {
         grain_blocks: usize,
         work: &(dyn Fn(Source<'_>, Buffers<'_>) + Sync),
     ) {
-        let len_bytes = buffers.len_bytes();
+        let (len_bytes, count) = (buffers.len_bytes(), self.count());
         let queue = Mutex::new((source, buffers));
         self.together(len_bytes, &|| {
-            while let Some((source, piece)) = self.next_piece(&queue, grain_blocks) {
+            while let Some((source, piece)) = next_piece(count, &queue, grain_blocks) {
                 work(source, piece);
             }
         });
@@ -69,7 +84,7 @@ impl Threads {
         }
         // Each thread wipes its own stack, to which it may have spilled parts of keys. The keys are dropped
         // on another thread.
-        pool::together(self.0, &|| wiping_deep_stack(work));
+        pool::together(self.count(), &|| wiping_deep_stack(work));
     }
 
     /// Runs `work` on each of `jobs`, on several threads if `len_bytes` in total are enough.
@@ -91,39 +106,33 @@ impl Threads {
         });
     }
 
-    /// Takes the next piece off the queue. Pieces get smaller towards the end, so that threads finish
-    /// together.
-    fn next_piece<'a, 's>(
-        self,
-        queue: &Mutex<(Source<'s>, Buffers<'a>)>,
-        grain_blocks: usize,
-    ) -> Option<(Source<'s>, Buffers<'a>)> {
-        let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest_bytes = rest.1.len_bytes();
-        if rest_bytes == 0 {
-            return None;
-        }
-        let share_bytes = (rest_bytes / (4 * self.0)).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
-        let piece_bytes = (share_bytes / BLOCK_BYTES).next_multiple_of(grain_blocks) * BLOCK_BYTES;
-        let (source, piece) = (rest.0, rest.1.take_front(piece_bytes.min(rest_bytes)));
-        // This must precede work on the piece, which may overwrite input that the next piece's source needs.
-        rest.0 = source.after(piece.input());
-        Some((source, piece))
-    }
-
     /// Whether `len_bytes` of work are worth waking threads for.
-    pub(crate) const fn pays(self, len_bytes: usize) -> bool {
-        len_bytes as u64 >= self.pays_from_bytes()
+    pub(crate) fn pays(self, len_bytes: usize) -> bool {
+        len_bytes as u64 >= self.pays_from_bytes() && self.count() > 1
     }
 
-    /// The least number of bytes that are worth waking threads for.
+    /// Shorter work is not worth waking threads for.
     pub(crate) const fn pays_from_bytes(self) -> u64 {
-        if self.0 > 1 { Self::JOB_BYTES_MIN as u64 } else { u64::MAX }
+        if self.0 == 1 { u64::MAX } else { Self::JOB_BYTES_MIN as u64 }
     }
 }
 
-impl Default for Threads {
-    fn default() -> Self {
-        Self::at_most(0)
+/// Takes the next piece for one of `count` threads off the queue. Pieces get smaller towards the end, so that
+/// threads finish together.
+fn next_piece<'a, 's>(
+    count: usize,
+    queue: &Mutex<(Source<'s>, Buffers<'a>)>,
+    grain_blocks: usize,
+) -> Option<(Source<'s>, Buffers<'a>)> {
+    let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let rest_bytes = rest.1.len_bytes();
+    if rest_bytes == 0 {
+        return None;
     }
+    let share_bytes = (rest_bytes / (4 * count)).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
+    let piece_bytes = (share_bytes / BLOCK_BYTES).next_multiple_of(grain_blocks) * BLOCK_BYTES;
+    let (source, piece) = (rest.0, rest.1.take_front(piece_bytes.min(rest_bytes)));
+    // This must precede work on the piece, which may overwrite input that the next piece's source needs.
+    rest.0 = source.after(piece.input());
+    Some((source, piece))
 }

@@ -331,7 +331,7 @@ impl Gcm {
         let AeadMessage { nonce, aad, buffers, tag } = message;
         let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
-        let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
+        let piece_bytes = PIECE_BYTES * threads.for_bytes(len_bytes).pieces_at_once();
         for (number, piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
             for (counter, mut now) in under_counters(first, number * piece_bytes, piece) {
                 program.run_by(threads, Source::Counter(counter), now.reborrow());

@@ -225,7 +225,7 @@ impl GcmSiv {
         let AeadMessage { nonce, aad, buffers, .. } = message;
         let mut sum = [0; BLOCK_BYTES];
         keyed.polyval.absorb(&mut sum, aad);
-        let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
+        let piece_bytes = PIECE_BYTES * threads.for_bytes(buffers.len_bytes()).pieces_at_once();
         for (number, mut piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
             keyed.apply(threads, given, number * piece_bytes, piece.reborrow());
             keyed.polyval.absorb(&mut sum, piece.output_mut());
