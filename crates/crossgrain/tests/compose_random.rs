@@ -158,6 +158,7 @@ fn check_searches(flow: &Flow, len_bytes: u64) -> Result<(), TestCaseError> {
         return Ok(());
     }
     prop_assert_eq!(&graph.best().unwrap(), &every[0]);
+    prop_assert_eq!(&flow.at(len_bytes + 1000).resized(len_bytes).best().unwrap(), &every[0]);
     let straight: Vec<_> =
         every.iter().filter(|path| !takes_detour(flow, path, len_bytes)).cloned().collect();
     prop_assert_eq!(&straight[0], &every[0], "the best path takes none");

@@ -58,7 +58,7 @@ use crate::kernel::Keys;
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
 pub use crate::message::{AeadMessage, Tag};
-use crate::plan::{Costs, Job, JobSource, Limits, Plan, Plans, choose};
+use crate::plan::{Costs, Job, JobSource, Limits, Plan, Plans, choose, choose_by_estimates};
 use crate::run::{Program, Threads};
 use crate::variant::{Policy, find};
 
@@ -198,7 +198,7 @@ fn estimated(job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
         }
         place = &known.next;
     }
-    let plans: Arc<[Plan]> = choose(job, limits, &Costs::estimates(job.cipher))?.into();
+    let plans: Arc<[Plan]> = choose_by_estimates(job, limits)?.into();
     let known = Known { job, limits: limits.clone(), plans: Arc::clone(&plans), next: OnceLock::new() };
     let mut known = Box::new(known);
     // Other threads may append at the same time.

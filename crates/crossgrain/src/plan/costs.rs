@@ -5,6 +5,7 @@
 //! from their number of instructions. [`Costs::filled`] scales estimates for variants that were not measured
 //! here.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::LazyLock;
@@ -17,7 +18,8 @@ use crate::variant::{Action, Variant, table};
 /// Costs in nanoseconds, by variant name. Parts on tiles and whole ciphers use the same form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
-    by_name: BTreeMap<String, Known>,
+    /// Names of variants are static, so that estimates need no copies of them.
+    by_name: BTreeMap<Cow<'static, str>, Known>,
 }
 
 /// The cost of a variant, and its reliability.
@@ -42,13 +44,10 @@ fn shipped() -> impl Iterator<Item = &'static str> {
     include_str!("estimates.txt").lines().chain(REGISTER_ESTIMATES.lines())
 }
 
-static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
+/// The shipped estimates by name. They are for the first cipher of each family.
+static SHIPPED: LazyLock<HashMap<&str, Cost>> = LazyLock::new(|| {
     // A test checks the format of the shipped text. A malformed line is skipped and loses only its own cost.
-    let mut costs: Costs = shipped().filter_map(parse_line).collect();
-    for row in table().iter().filter(|row| !costs.by_name.contains_key(&row.name)).collect::<Vec<_>>() {
-        costs.by_name.extend(Costs::derived(row).map(|cost| (row.name.clone(), cost.into())));
-    }
-    costs
+    shipped().filter_map(parse_line).collect()
 });
 
 /// The estimated time per instruction, in nanoseconds, on the core of the shipped estimates. That core starts
@@ -56,19 +55,19 @@ static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
 const INSTRUCTION_NS: f64 = 0.11;
 
 impl Costs {
-    /// The shipped estimates, plus derived ones for rows without a shipped line. Reads no clock. The shipped
-    /// costs are for the first cipher of each family. Costs of rows that span all rounds are scaled by the
-    /// number of rounds, those of modes' kernels in part.
+    /// The estimates of all variants. Reads no clock.
     pub fn estimates(cipher: Cipher) -> Self {
+        let estimate = |row: &'static Variant| Some((row.name.as_str(), Self::estimate(cipher, row)?));
+        table().iter().filter_map(estimate).collect()
+    }
+
+    /// The shipped estimate of a variant, or a derived one if it has no shipped line. The cost of a row that spans
+    /// all rounds is scaled by the number of rounds, that of a mode's kernel in part.
+    pub(crate) fn estimate(cipher: Cipher, row: &Variant) -> Option<Cost> {
+        let cost = SHIPPED.get(row.name.as_str()).copied().or_else(|| Self::derived(row))?;
         let family = cipher.family();
         let rounds = cipher.rounds() as f64 / family.first().rounds() as f64;
-        let grow: HashMap<_, _> =
-            table().iter().map(|row| (&row.name, row.share_of_rounds(family))).collect();
-        let scaled = |(name, known): (&String, &Known)| {
-            let share = grow.get(name).copied().unwrap_or_default();
-            (name.clone(), known.cost.scaled(1.0 + share * (rounds - 1.0)))
-        };
-        ESTIMATES.by_name.iter().map(scaled).collect()
+        Some(cost.scaled(1.0 + row.share_of_rounds(family) * (rounds - 1.0)))
     }
 
     /// Estimates a row of a described cipher from its number of instructions, for rows without a shipped
@@ -92,8 +91,8 @@ impl Costs {
     #[must_use]
     pub fn filled(&self, cipher: Cipher) -> Self {
         let estimates = Self::estimates(cipher);
-        let ratio = |(name, known): (&String, &Known)| {
-            Some(known.cost.per_byte_ns / estimates.by_name.get(name)?.cost.per_byte_ns)
+        let ratio = |(name, known): (&Cow<'_, str>, &Known)| {
+            Some(known.cost.per_byte_ns / estimates.by_name(name)?.per_byte_ns)
         };
         let mut ratios: Vec<_> = self.by_name.iter().filter_map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
@@ -123,15 +122,15 @@ impl Costs {
 
     /// Names and costs, in order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Known)> {
-        self.by_name.iter().map(|(name, &known)| (name.as_str(), known))
+        self.by_name.iter().map(|(name, &known)| (&**name, known))
     }
 }
 
-impl<K: Into<Known>> FromIterator<(String, K)> for Costs {
-    fn from_iter<I: IntoIterator<Item = (String, K)>>(costs: I) -> Self {
+impl<N: Into<Cow<'static, str>>, K: Into<Known>> FromIterator<(N, K)> for Costs {
+    fn from_iter<I: IntoIterator<Item = (N, K)>>(costs: I) -> Self {
         // Insert one by one. `collect` would sort first, with code that nothing else uses.
         let mut by_name = BTreeMap::new();
-        by_name.extend(costs.into_iter().map(|(name, known)| (name, known.into())));
+        by_name.extend(costs.into_iter().map(|(name, known)| (name.into(), known.into())));
         Self { by_name }
     }
 }
@@ -145,9 +144,9 @@ impl fmt::Display for Costs {
     }
 }
 
-fn parse_line(line: &str) -> Option<(String, Cost)> {
+fn parse_line(line: &'static str) -> Option<(&'static str, Cost)> {
     let mut words = line.split_whitespace();
     let mut number = || words.next()?.parse::<f64>().ok();
     let (fixed_ns, per_byte_ns) = (number()?, number()?);
-    Some((words.next()?.to_owned(), Cost { fixed_ns, per_byte_ns }))
+    Some((words.next()?, Cost { fixed_ns, per_byte_ns }))
 }

@@ -17,7 +17,7 @@
 //! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
 //! may be right.
 
-use super::compose::{Cost, Edge, Flow, Node, Path, Step};
+use super::compose::{Cost, Edge, Flow, Graph, Node, Path, Step};
 use super::costs::Costs;
 use super::{Job, JobSource, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Direction, Error};
@@ -48,11 +48,23 @@ impl JobFlow {
     /// # Errors
     /// [`Error::NoPlan`] if a cost is unsound.
     pub fn new(job: Job, limits: &Limits, costs: &Costs) -> Result<Self, Error> {
+        Self::by(job, limits, &|variant| costs.get(variant))
+    }
+
+    /// [`JobFlow::new`] with the costs that a function returns.
+    ///
+    /// # Errors
+    /// As [`JobFlow::new`].
+    pub(super) fn by(
+        job: Job,
+        limits: &Limits,
+        cost: &dyn Fn(&Variant) -> Option<Cost>,
+    ) -> Result<Self, Error> {
         let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
         let flow = if job.source.is_search() { search_flow(&usable)? } else { data_flow(job, &usable)? };
         let mut made = Self { job, flow, variants: Vec::new() };
         for variant in usable {
-            if let Some(cost) = costs.get(variant) {
+            if let Some(cost) = cost(variant) {
                 add(&mut made.flow, job, variant, cost)?;
                 made.variants.resize(made.flow.edges().len(), variant);
             }
@@ -71,7 +83,9 @@ impl JobFlow {
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
     pub fn cheapest(&self) -> Result<Vec<Plan>, Error> {
-        self.with_rest(self.best(BULK_BYTES)?)
+        let graph = self.flow.at(BULK_BYTES);
+        let bulk = self.plan(&graph.best()?)?;
+        self.with_rest_of(graph, bulk)
     }
 
     /// A given plan for bulk data, followed by the cheapest plans for its remainders. A search has no
@@ -80,21 +94,22 @@ impl JobFlow {
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
     pub fn with_rest(&self, bulk: Plan) -> Result<Vec<Plan>, Error> {
+        self.with_rest_of(self.flow.at(BULK_BYTES), bulk)
+    }
+
+    fn with_rest_of(&self, mut graph: Graph<'_>, bulk: Plan) -> Result<Vec<Plan>, Error> {
         let mut plans = vec![bulk];
         if self.job.source.is_search() {
             return Ok(plans);
         }
         for size_bytes in REST_BYTES {
-            let next = self.best(size_bytes)?;
+            graph = graph.resized(size_bytes);
+            let next = self.plan(&graph.best()?)?;
             if plans.last().is_some_and(|last| next.follows(last)) {
                 plans.push(next);
             }
         }
         Ok(plans)
-    }
-
-    fn best(&self, len_bytes: u64) -> Result<Plan, Error> {
-        self.plan(&self.flow.at(len_bytes).best()?)
     }
 
     /// Converts a path to a plan.

@@ -300,7 +300,7 @@ impl From<compose::Error> for Error {
 /// The plans for a job, widest bundle first. Later plans process the blocks that remain after the earlier
 /// ones. A mode's fused kernel after two passes processes short messages as a whole.
 ///
-/// This is the only function that chooses variants. It takes the cheapest paths through the job's graph, or
+/// It takes the cheapest paths through the job's graph, or
 /// the forced variants if there are any.
 ///
 /// # Errors
@@ -308,11 +308,24 @@ impl From<compose::Error> for Error {
 /// costs exists.
 #[doc(hidden)]
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
+    choose_by(job, limits, &|variant| costs.get(variant))
+}
+
+/// [`choose`] by estimated costs. It estimates only variants that the job can use.
+pub(crate) fn choose_by_estimates(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+    choose_by(job, limits, &|variant| Costs::estimate(job.cipher, variant))
+}
+
+fn choose_by(
+    job: Job,
+    limits: &Limits,
+    cost: &dyn Fn(&Variant) -> Option<Cost>,
+) -> Result<Vec<Plan>, Error> {
     // Moving a value to the heap also copies old stack contents, so no key may remain on the stack, not even
     // in the caller's frames.
     wipe_deep_stack();
     if limits.forced.is_empty() {
-        graph::JobFlow::new(job, limits, costs)?.cheapest()
+        graph::JobFlow::by(job, limits, cost)?.cheapest()
     } else {
         Ok(vec![force::plan(job, limits)?])
     }

@@ -8,6 +8,7 @@
 //! Invariant: every edge leads forward or stays at its position, joins nodes of this flow, and has a sound
 //! cost.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::error::Error;
@@ -69,6 +70,12 @@ impl Cost {
         (self.fixed_ns + self.per_byte_ns * len_bytes as f64).min(f64::MAX)
     }
 
+    /// An order of all costs: by the fixed amount, then by the amount per byte.
+    pub(super) fn total_cmp(self, other: Self) -> Ordering {
+        let fixed = self.fixed_ns.total_cmp(&other.fixed_ns);
+        fixed.then(self.per_byte_ns.total_cmp(&other.per_byte_ns))
+    }
+
     /// The largest sound cost: 31 years in nanoseconds. Sums of sound costs stay finite.
     pub const MOST: f64 = 1e18;
 
@@ -122,12 +129,26 @@ pub struct Edge {
     pub cost: Cost,
 }
 
+/// An end of an edge, by numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Source,
+    Between {
+        position: usize,
+        /// The index of the representation.
+        row: usize,
+    },
+    Sink,
+}
+
 /// Parts in sequence, representations, and edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     parts: Vec<String>,
     representations: Vec<String>,
     edges: Vec<Edge>,
+    /// Both ends of each edge.
+    ends: Vec<[End; 2]>,
 }
 
 impl Flow {
@@ -141,7 +162,7 @@ impl Flow {
         if parts.is_empty() {
             return Err(Error::NoParts);
         }
-        let mut flow = Self { parts, representations: Vec::new(), edges: Vec::new() };
+        let mut flow = Self { parts, representations: Vec::new(), edges: Vec::new(), ends: Vec::new() };
         representations.iter().try_for_each(|name| flow.representation(name.as_ref()))?;
         Ok(flow)
     }
@@ -259,14 +280,12 @@ impl Flow {
     /// [`Error::BadCost`]; [`Error::UnknownRepresentation`]; [`Error::BadEdge`] if it joins a node to itself,
     /// leads backwards, into a source, out of a sink, or beyond the last part.
     pub fn edge(&mut self, edge: Edge) -> Result<(), Error> {
-        for name in [&edge.from, &edge.to].into_iter().filter_map(Node::representation) {
-            self.index_of(name)?;
-        }
+        let ends = [self.end_at(&edge.from)?, self.end_at(&edge.to)?];
         let (from, to) = (self.position(&edge.from), self.position(&edge.to));
-        let reason = match (&edge.from, &edge.to) {
-            (Node::Sink, _) => "begins at the end",
-            (_, Node::Source) => "ends at the start",
-            (a, b) if a == b => "leads to where it began",
+        let reason = match ends {
+            [End::Sink, _] => "begins at the end",
+            [_, End::Source] => "ends at the start",
+            [a, b] if a == b => "leads to where it began",
             _ if from.max(to) > self.parts.len() => "leads beyond the last part",
             _ if from > to => "leads backwards",
             _ if !edge.cost.is_sound() => {
@@ -274,6 +293,7 @@ impl Flow {
             }
             _ => {
                 self.edges.push(edge);
+                self.ends.push(ends);
                 return Ok(());
             }
         };
@@ -295,6 +315,43 @@ impl Flow {
         &self.edges
     }
 
+    /// Both ends of each edge, in the order of edges.
+    pub(super) fn ends(&self) -> &[[End; 2]] {
+        &self.ends
+    }
+
+    /// The number of a node. Nodes are numbered position by position. Source and sink come last.
+    pub(super) fn number(&self, end: End) -> usize {
+        let width = self.representations.len();
+        let source = (self.parts.len() + 1) * width;
+        match end {
+            End::Source => source,
+            End::Between { position, row } => position * width + row,
+            End::Sink => source + 1,
+        }
+    }
+
+    /// The rank of each edge's name among all names. The edges of a variant follow one another, so most names
+    /// are compared only with the name before.
+    pub(super) fn name_ranks(&self) -> Vec<usize> {
+        let name = |edge: usize| self.edges[edge].name.as_str();
+        let is_same = |edge: usize| edge > 0 && name(edge) == name(edge - 1);
+        let mut firsts: Vec<_> = (0..self.edges.len()).filter(|&edge| !is_same(edge)).collect();
+        firsts.sort_by_key(|&first| name(first));
+        let mut ranks = vec![usize::MAX; self.edges.len()];
+        let mut rank = 0;
+        for (at, &first) in firsts.iter().enumerate() {
+            rank += usize::from(at > 0 && name(firsts[at - 1]) != name(first));
+            ranks[first] = rank;
+        }
+        for edge in 1..ranks.len() {
+            if ranks[edge] == usize::MAX {
+                ranks[edge] = ranks[edge - 1];
+            }
+        }
+        ranks
+    }
+
     /// The parts that an edge of this flow computes; empty for a conversion.
     pub fn parts_of(&self, edge: &Edge) -> Range<usize> {
         self.position(&edge.from)..self.position(&edge.to)
@@ -312,6 +369,17 @@ impl Flow {
             Node::Between { position, .. } => *position,
             Node::Sink => self.parts.len(),
         }
+    }
+
+    /// A node by numbers.
+    fn end_at(&self, node: &Node) -> Result<End, Error> {
+        Ok(match node {
+            Node::Source => End::Source,
+            Node::Between { position, representation } => {
+                End::Between { position: *position, row: self.index_of(representation)? }
+            }
+            Node::Sink => End::Sink,
+        })
     }
 
     /// The index of a representation.

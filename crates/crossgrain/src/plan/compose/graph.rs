@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::error::Error;
-use super::flow::{Edge, Flow, Node};
+use super::flow::{Edge, End, Flow};
 use super::length::{Length, Unit};
 use super::path::{Path, Step};
 use crate::text::quoted;
@@ -21,9 +21,8 @@ use crate::text::quoted;
 pub struct Graph<'a> {
     pub(super) flow: &'a Flow,
     pub(super) arcs: Vec<Arc>,
-    /// The arcs that leave each node, and those that enter it, by node.
-    leaving: Vec<Vec<usize>>,
-    entering: Vec<Vec<usize>>,
+    leaving: ArcsByNode,
+    entering: ArcsByNode,
     len_bytes: u64,
     unit: Unit,
 }
@@ -35,6 +34,41 @@ pub(super) struct Arc {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) length: Length,
+}
+
+/// The arcs that leave or enter each node, in the order of arcs.
+#[derive(Clone, Debug)]
+struct ArcsByNode {
+    arcs: Vec<usize>,
+    /// The place of a node's first arc, by node, and the number of all arcs.
+    starts: Vec<usize>,
+}
+
+impl ArcsByNode {
+    /// Sorts arcs by their node, which is given in the order of arcs.
+    fn of(
+        nodes: usize,
+        node_of_arc: impl DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone,
+    ) -> Self {
+        let mut starts = vec![0; nodes + 1];
+        node_of_arc.clone().for_each(|node| starts[node] += 1);
+        let mut total = 0;
+        for start in &mut starts {
+            total += *start;
+            *start = total;
+        }
+        // Each start is the end of its node's arcs, until they are placed from the back.
+        let mut arcs = vec![0; total];
+        for (arc, node) in node_of_arc.enumerate().rev() {
+            starts[node] -= 1;
+            arcs[starts[node]] = arc;
+        }
+        Self { arcs, starts }
+    }
+
+    fn at(&self, node: usize) -> &[usize] {
+        &self.arcs[self.starts[node]..self.starts[node + 1]]
+    }
 }
 
 /// The direction in which a search follows arcs.
@@ -53,23 +87,31 @@ pub(super) struct Trail {
 
 impl<'a> Graph<'a> {
     pub(super) fn new(flow: &'a Flow, len_bytes: u64) -> Self {
-        let costs = flow.edges().iter().map(|edge| edge.cost.at(len_bytes));
-        let unit = Unit::for_largest(costs.fold(0.0, f64::max));
-        let nodes = (flow.parts().len() + 1) * flow.representations().len() + 2;
-        let (leaving, entering) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
-        let mut graph = Self { flow, arcs: Vec::new(), leaving, entering, len_bytes, unit };
+        let (length, unit) = (Length::default(), Unit::for_largest(0.0));
+        let arc = |(edge, [from, to]): (usize, [usize; 2])| Arc { edge, from, to, length };
+        let ends = flow.ends().iter().map(|ends| ends.map(|end| flow.number(end)));
+        let mut arcs: Vec<_> = ends.enumerate().map(arc).collect();
+        // Costs decide between arcs that differ in nothing else, so that the order of insertion never does.
+        let (ranks, cost) = (flow.name_ranks(), |arc: &Arc| flow.edges()[arc.edge].cost);
+        arcs.sort_by(|a, b| {
+            let by_name = (ranks[a.edge], a.to).cmp(&(ranks[b.edge], b.to));
+            by_name.then_with(|| cost(a).total_cmp(cost(b)))
+        });
+        let nodes = flow.number(End::Sink) + 1;
+        let leaving = ArcsByNode::of(nodes, arcs.iter().map(|arc| arc.from));
+        let entering = ArcsByNode::of(nodes, arcs.iter().map(|arc| arc.to));
+        Self { flow, arcs, leaving, entering, len_bytes, unit }.resized(len_bytes)
+    }
 
-        let arc = |(edge, Edge { from, to, cost, .. }): (usize, &Edge)| {
-            let length = unit.length(cost.at(len_bytes));
-            Arc { edge, from: graph.index(from), to: graph.index(to), length }
-        };
-        let mut arcs: Vec<_> = flow.edges().iter().enumerate().map(arc).collect();
-        arcs.sort_by_key(|arc| (&flow.edges()[arc.edge].name, arc.to, arc.length));
-        for (number, arc) in arcs.iter().enumerate() {
-            graph.leaving[arc.from].push(number);
-            graph.entering[arc.to].push(number);
+    /// The graph for another job size, in bytes. This is faster than [`Flow::at`].
+    #[must_use]
+    pub fn resized(mut self, len_bytes: u64) -> Self {
+        let costs = self.flow.edges().iter().map(|edge| edge.cost.at(len_bytes));
+        self.unit = Unit::for_largest(costs.fold(0.0, f64::max));
+        for arc in &mut self.arcs {
+            arc.length = self.unit.length(self.flow.edges()[arc.edge].cost.at(len_bytes));
         }
-        Self { arcs, ..graph }
+        Self { len_bytes, ..self }
     }
 
     /// The cheapest path.
@@ -100,7 +142,7 @@ impl<'a> Graph<'a> {
         along: Along,
         may_use: impl Fn(usize) -> bool,
     ) -> Vec<Option<Length>> {
-        let mut lengths = vec![None; self.leaving.len()];
+        let mut lengths = vec![None; self.sink() + 1];
         let mut open = BinaryHeap::from([Reverse((Length::default(), start))]);
         while let Some(Reverse((length, here))) = open.pop() {
             if lengths[here].is_some() {
@@ -110,8 +152,8 @@ impl<'a> Graph<'a> {
             if end == Some(here) {
                 break;
             }
-            let arcs = if along == Along::Forwards { &self.leaving[here] } else { &self.entering[here] };
-            for &number in arcs.iter().filter(|&&number| may_use(number)) {
+            let arcs = if along == Along::Forwards { &self.leaving } else { &self.entering };
+            for &number in arcs.at(here).iter().filter(|&&number| may_use(number)) {
                 let arc = &self.arcs[number];
                 let next = if along == Along::Forwards { arc.to } else { arc.from };
                 open.push(Reverse((length + arc.length, next)));
@@ -132,7 +174,7 @@ impl<'a> Graph<'a> {
                 left[arc.to].is_some_and(|rest| Some(arc.length + rest) == left[here]) && may_use(*number)
             };
             // Arcs are listed in order of their names.
-            let next = self.leaving[here].iter().copied().find(keeps_promise)?;
+            let next = self.leaving.at(here).iter().copied().find(keeps_promise)?;
             trail.arcs.push(next);
             here = self.arcs[next].to;
         }
@@ -151,25 +193,11 @@ impl<'a> Graph<'a> {
     }
 
     pub(super) fn source(&self) -> usize {
-        self.index(&Node::Source)
+        self.flow.number(End::Source)
     }
 
     pub(super) fn sink(&self) -> usize {
-        self.index(&Node::Sink)
-    }
-
-    /// Nodes are numbered position by position. Source and sink come last.
-    pub(super) fn index(&self, node: &Node) -> usize {
-        let width = self.flow.representations().len();
-        let ends = (self.flow.parts().len() + 1) * width;
-        match node {
-            Node::Source => ends,
-            Node::Between { position, representation } => {
-                let row = self.flow.index_of(representation);
-                position * width + row.expect("a flow takes only edges of its own representations")
-            }
-            Node::Sink => ends + 1,
-        }
+        self.flow.number(End::Sink)
     }
 
     /// The flow's edge of an arc.
@@ -184,7 +212,7 @@ impl<'a> Graph<'a> {
 
     /// The arcs that leave a node.
     pub(super) fn leaving(&self, node: usize) -> &[usize] {
-        &self.leaving[node]
+        self.leaving.at(node)
     }
 
     /// An error with the position where all paths from the sources end.

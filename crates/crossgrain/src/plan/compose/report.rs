@@ -1,7 +1,7 @@
 //! The best path and the paths to compare it with.
 
 use super::error::Error;
-use super::flow::Node;
+use super::flow::{End, Node};
 use super::graph::Graph;
 use super::path::Path;
 
@@ -58,12 +58,13 @@ impl Graph<'_> {
 
     /// The pure forms of all representations that have one, in the flow's order.
     pub fn pure_forms(&self) -> Vec<Pure> {
-        let forms = self.flow.representations().iter().map(|representation| self.pure(representation));
+        let rows = self.flow.representations().iter().enumerate();
+        let forms = rows.map(|(row, representation)| self.pure(row, representation));
         forms.filter(|form| form.parts.is_some() || form.whole.is_some()).collect()
     }
 
-    fn pure(&self, representation: &str) -> Pure {
-        let at = |position| self.index(&Node::between(position, representation));
+    fn pure(&self, row: usize, representation: &str) -> Pure {
+        let at = |position| self.flow.number(End::Between { position, row });
         let last = self.flow.parts().len();
         let stays = |arc| {
             let edge = self.edge(arc);
