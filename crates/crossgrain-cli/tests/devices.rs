@@ -308,7 +308,7 @@ fn what_devices_cost_is_measured_and_kept() {
             let count = grouped(count);
             assert!(measured.contains(&format!("{count:>14} threads                  {device} {name}\n")));
         }
-        let names = ["aes-ctr", "aes-random-walk", "parallel/group", "parallel/run"];
+        let names = ["aes-ctr", "aes-random-cached", "parallel/group", "parallel/run"];
         assert!(threads.is_empty() || names.iter().all(|name| threads.contains_key(*name)), "{threads:?}");
         place.write("in", &painted(MIB + 3, 1));
         for on in ["cpu", device] {

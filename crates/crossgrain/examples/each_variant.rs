@@ -14,7 +14,7 @@ use crossgrain::{Cipher, Error, Features};
 const LEN_BYTES: usize = 8 << 10;
 
 /// The smaller amount for variants that build tables once the data is at least this long.
-const WALK_LEN_BYTES: usize = 16 << 10;
+const CACHED_LEN_BYTES: usize = 16 << 10;
 
 fn main() -> Result<(), Error> {
     // If there is nothing to read, the program starts anyway.
@@ -23,7 +23,7 @@ fn main() -> Result<(), Error> {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let mut workspace = Workspace::default();
     for variant in table().iter().filter(|variant| variant.name.contains(&filter)) {
-        let len_bytes = if variant.walks { WALK_LEN_BYTES } else { LEN_BYTES };
+        let len_bytes = if variant.reads_counter_tables { CACHED_LEN_BYTES } else { LEN_BYTES };
         let mut before = 0;
         for len_bytes in [len_bytes, 2 * len_bytes] {
             // Skipped if the CPU lacks the instructions, or if the amount makes no difference.

@@ -41,7 +41,7 @@ fn greed_can_cost() {
 }
 
 #[test]
-fn greed_does_not_walk_into_dead_ends() {
+fn greed_does_not_run_into_dead_ends() {
     let mut flow = Flow::new(&["a", "b"], &["x", "y"]).unwrap();
     flow.variant_between("trap", &["a"], ["x", "y"], Cost::FREE).unwrap();
     flow.variant("a", &["a"], "x", Cost::fixed(5.0)).unwrap();

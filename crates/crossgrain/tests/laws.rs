@@ -5,7 +5,6 @@
 mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
-use crossgrain::for_each_register;
 use crossgrain::engine::arch::{Isa, Kernel, Register, Tile};
 use crossgrain::engine::block::Family;
 use crossgrain::engine::cipher::Description;
@@ -20,6 +19,7 @@ use crossgrain::engine::kernel::{Count, Keys};
 use crossgrain::engine::layout::repr::{Repr, lane, shifted};
 use crossgrain::engine::mode::ctr::counter::{ByteOrder, Counter};
 use crossgrain::engine::variant::{Action, Variant, table};
+use crossgrain::for_each_register;
 use crossgrain::plan::JobSource;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Features};
 use proptest::prelude::any;

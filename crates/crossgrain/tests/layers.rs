@@ -277,7 +277,7 @@ const LAYERS: [Layer; 26] = [
 const NAME_CIPHERS: [(&str, &[&str]); 6] = [
     ("cipher::rijndael", &["cipher::aes"]), // the same rounds with more columns
     ("circuit::named", &["cipher::aes::linear_circuit", "cipher::serpent::sbox_circuit"]),
-    ("device", &["cipher::aes::gpu::tables", "cipher::aes::gpu::walk"]), // the sizes of their groups
+    ("device", &["cipher::aes::gpu::tables", "cipher::aes::gpu::cached_counter"]), // the sizes of their groups
     ("device::rounds", &["cipher::aes::gpu", "cipher::serpent::gpu", "cipher::serpent::sbox_circuit"]),
     ("device::search::begun", &["cipher::aes::search::LaneByte"]), // blocks to bits, on integers
     ("variant::table", &["cipher::aes", "cipher::serpent"]),       // the order of the rows

@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, ciphers, key, painted, skip};
-use crossgrain::for_each_register;
 use crossgrain::engine::arch::{CAP_VARIABLE, FEATURE_NAMES, Isa, Portable, Register, Tile};
 use crossgrain::engine::block::Family;
 use crossgrain::engine::check::jobs;
 use crossgrain::engine::cipher::Entry;
 use crossgrain::engine::cipher::aes::key::RoundKeys;
 use crossgrain::engine::cipher::aes::steps as aes;
-use crossgrain::engine::cipher::aes::{bitsliced, instructions, table as tables, walk};
+use crossgrain::engine::cipher::aes::{bitsliced, cached_counter, instructions, table as tables};
 use crossgrain::engine::kernel::search::{Known, Step};
 use crossgrain::engine::kernel::{Keys, Part, steps};
 use crossgrain::engine::layout::repr::Repr;
 use crossgrain::engine::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::for_each_register;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, Stage, TableReuse};
 use crossgrain::{Cipher, Direction, Error, Features};
@@ -637,7 +637,7 @@ fn no_secret_is_printed() {
             format!("{:#?}", tables::TCipher::new(encrypt, &keys)),
             format!("{:#?}", bitsliced::Cipher::<u64>::new(Portable, encrypt, &keys)),
             format!("{:#?}", bitsliced::Step::<u64>::new(Portable, aes::Part::Round, encrypt, &keys, 1)),
-            format!("{:#?}", bitsliced::Tail::<u64>::walk(Portable, &keys)),
+            format!("{:#?}", bitsliced::Tail::<u64>::cached_counter(Portable, &keys)),
         ];
         for cap in CAPS {
             shown.push(format!("{:#?}", Ecb::with_options(&key, encrypt, &capped(cap, 1)).unwrap()));
@@ -647,8 +647,8 @@ fn no_secret_is_printed() {
             Some(isa) => {
                 let keys = Keys::of(&key, Features::of_cpu());
                 let cipher = instructions::Cipher::<W>::new(isa, encrypt, &keys).unwrap();
-                let walk = walk::Walk::<W>::new(isa, &keys).unwrap();
-                shown.push(format!("{keys:?} {:#?} {:#?}", &*cipher, &*walk));
+                let cached = cached_counter::CachedCounter::<W>::new(isa, &keys).unwrap();
+                shown.push(format!("{keys:?} {:#?} {:#?}", &*cipher, &*cached));
             }
             None => skip(<W as Register>::Isa::NAME, "what kernels of AES instructions print"),
         });

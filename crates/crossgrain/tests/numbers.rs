@@ -8,12 +8,12 @@
 use std::ops::{BitXor, Not};
 
 use crossgrain::Features;
-use crossgrain::for_each_register;
 use crossgrain::engine::arch::{
     Arithmetic, Isa, Kernel, Lane32, Lanes, Portable, Register, U64, computed_by_integers,
     multiply_high_by_halves,
 };
 use crossgrain::engine::circuit::trace::{Width, trace};
+use crossgrain::for_each_register;
 
 const ALL: [Arithmetic; 6] = [
     Arithmetic::Add,

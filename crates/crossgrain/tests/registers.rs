@@ -9,13 +9,13 @@
 mod common;
 
 use common::{painted, skip};
-use crossgrain::for_each_register;
 use crossgrain::engine::arch::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
 };
 use crossgrain::engine::cipher::Description as _;
 use crossgrain::engine::cipher::aes::description::Aes;
 use crossgrain::engine::circuit::affine::multiply;
+use crossgrain::for_each_register;
 use crossgrain::{Block, Features};
 
 /// Runs a law on every register of a kind.

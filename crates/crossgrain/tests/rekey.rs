@@ -98,7 +98,7 @@ fn a_fused_kernel_is_prepared_again() {
         let plan = options.plans_of(job).unwrap().swap_remove(0);
         Plan { cost: Cost { fixed_ns, per_byte_ns }, ..plan }
     };
-    let plans = vec![plan("aes-ctr-walk/bitsliced64/portable", 1e4, 1.0), plan(kernel, 1.0, 2.0)];
+    let plans = vec![plan("aes-ctr-cached/bitsliced64/portable", 1e4, 1.0), plan(kernel, 1.0, 2.0)];
     let plans = vec![Arc::new(Plans::new(job, plans).unwrap())];
     let options = Options { plans, threads: 1, ..Options::default() };
     let [first, second] = [1, 2].map(|seed| key(Cipher::Aes128, seed));

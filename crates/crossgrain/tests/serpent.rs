@@ -8,7 +8,6 @@ use common::{
     CAPS, bundle_blocks, capped, ciphers, counted, expected, family_key_of, forced_jobs, here, hex, key,
     loads, other, other_single, painted, run, stores,
 };
-use crossgrain::for_each_register;
 use crossgrain::engine::arch::{Isa, Kernel, Lane32, Register, Tile};
 use crossgrain::engine::block::Family;
 use crossgrain::engine::cipher::serpent::description::{
@@ -20,6 +19,7 @@ use crossgrain::engine::cipher::serpent::steps as serpent;
 use crossgrain::engine::kernel::{Keys, Part, steps};
 use crossgrain::engine::reference;
 use crossgrain::engine::variant::{Action, Variant, table};
+use crossgrain::for_each_register;
 use crossgrain::mode::{Options, OwnKeys, Record};
 use crossgrain::plan::{Job, JobSource};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};

@@ -58,7 +58,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
 const OTHERS: [(&str, &str); 8] = [
     // The initial state of a cached counter is the XOR of its columns' shares.
     ("cipher/aes/bitsliced.rs", "sub_bytes_of_sum"),
-    ("cipher/aes/walk.rs", "run"),
+    ("cipher/aes/cached_counter.rs", "run"),
     // XORs table entries.
     ("cipher/aes/gpu/tables.rs", "columns"),
     // A reduction in GF(2¹²⁸).

@@ -120,7 +120,7 @@ pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
 /// Bit slices in the widest registers, with the best transposition for them.
 fn bitsliced(features: Features, source: JobSource) -> Options {
     let is_it = |name: &str| match source {
-        JobSource::Counter => name.starts_with("aes-ctr-walk/bitsliced"),
+        JobSource::Counter => name.starts_with("aes-ctr-cached/bitsliced"),
         _ => name.starts_with("bitsliced") && name.contains("-to-blocks/"),
     };
     let mut found = table().iter().filter(|row| is_it(&row.name) && row.is_available(features));

@@ -186,7 +186,7 @@ fn a_generator_is_the_same_program_for_every_key() {
 fn ciphers_are_given_their_keys_for_a_run() {
     for (name, cipher) in [
         ("aes-encrypt", Cipher::Aes256),
-        ("aes-random-walk", Cipher::Aes128),
+        ("aes-random-cached", Cipher::Aes128),
         ("serpent-ctr", Cipher::Serpent192),
         ("serpent-decrypt", Cipher::Serpent256),
     ] {

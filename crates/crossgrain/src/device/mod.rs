@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 
 use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
-use crate::cipher::aes::gpu::{tables, walk};
+use crate::cipher::aes::gpu::{cached_counter, tables};
 use crate::circuit::emit::Language;
 
 /// The maximum number of key words: Serpent's 33 round keys, with one word per bit.
@@ -70,7 +70,7 @@ pub enum Form {
     Bits,
     /// Bit-sliced gates on counters, with the first two rounds shared between counters. Only for AES
     /// keystreams: with input blocks, reading them takes longer than the saving.
-    Walk,
+    CachedCounter,
     /// Gates on the words of blocks. Serpent only.
     Words,
     /// One table in shared memory. AES only.
@@ -195,7 +195,7 @@ impl Kernel {
                 of_family(self.family).cuda_bits_group_threads[self.task as usize]
             }
             Form::Bits | Form::Words => 64,
-            Form::Walk => walk::SPAN_THREADS,
+            Form::CachedCounter => cached_counter::SPAN_THREADS,
             Form::OneTable => 256,
             // One group fills a multiprocessor's shared memory, so it must also occupy the multiprocessor.
             Form::FourTables => 1024,
@@ -216,7 +216,7 @@ impl Kernel {
     pub const fn shared_bytes(self, language: Language) -> usize {
         match self.form {
             Form::Bits if matches!(language, Language::Cuda) => of_family(self.family).cuda_bits_shared_bytes,
-            Form::Bits | Form::Walk | Form::Words => 0,
+            Form::Bits | Form::CachedCounter | Form::Words => 0,
             Form::OneTable => 32 << 10,
             Form::FourTables => 128 << 10,
         }
@@ -289,7 +289,9 @@ impl Kernel {
         match self.form {
             Form::Bits => blocks.div_ceil(bits::SPAN_BLOCKS) * bits::SPAN_THREADS,
             // The first counter may lie inside a span, so one more span is needed.
-            Form::Walk => (blocks.div_ceil(walk::SPAN_BLOCKS) + 1) * walk::SPAN_THREADS,
+            Form::CachedCounter => {
+                (blocks.div_ceil(cached_counter::SPAN_BLOCKS) + 1) * cached_counter::SPAN_THREADS
+            }
             Form::Words => blocks,
             Form::OneTable | Form::FourTables => {
                 let group = self.group_threads(Language::Cuda);

@@ -95,7 +95,7 @@ pub(super) fn admit(variant: &Variant, limits: &Limits) -> Result<(), Error> {
         let why = format!("it leaks {leaks} and the policy is constant-time: ask for policy any");
         return Err(unfit(variant, &why));
     }
-    if limits.secret_counter && variant.walks {
+    if limits.secret_counter && variant.reads_counter_tables {
         return Err(unfit(
             variant,
             "it reads tables in the counter's order, and this mode's counter is secret",
@@ -123,11 +123,12 @@ impl<'a> Forcing<'a> {
     /// The entry, the parts and the exit, in order.
     fn stages(&self) -> Result<Vec<Stage>, Error> {
         let at = |variant, round| Stage { variant, round };
-        let walk = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
-        let walk = self.named.iter().copied().find(|variant| walk(variant) && variant.repr == self.repr);
+        let encrypting = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
+        let encrypting =
+            self.named.iter().copied().find(|variant| encrypting(variant) && variant.repr == self.repr);
         let mut stages = Vec::new();
-        match walk.filter(|_| self.job.source.counts()) {
-            Some(walk) => stages.push(at(walk, 0)),
+        match encrypting.filter(|_| self.job.source.counts()) {
+            Some(encrypting) => stages.push(at(encrypting, 0)),
             None => {
                 stages.extend(self.entry()?.into_iter().map(|variant| at(variant, 0)));
                 for (part, round) in self.parts() {

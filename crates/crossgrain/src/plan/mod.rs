@@ -316,11 +316,7 @@ pub(crate) fn choose_by_estimates(job: Job, limits: &Limits) -> Result<Vec<Plan>
     choose_by(job, limits, &|variant| Costs::estimate(job.cipher, variant))
 }
 
-fn choose_by(
-    job: Job,
-    limits: &Limits,
-    cost: &dyn Fn(&Variant) -> Option<Cost>,
-) -> Result<Vec<Plan>, Error> {
+fn choose_by(job: Job, limits: &Limits, cost: &dyn Fn(&Variant) -> Option<Cost>) -> Result<Vec<Plan>, Error> {
     // Moving a value to the heap also copies old stack contents, so no key may remain on the stack, not even
     // in the caller's frames.
     wipe_deep_stack();

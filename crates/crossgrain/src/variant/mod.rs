@@ -168,7 +168,7 @@ pub struct Variant {
     /// Its leaks.
     pub leaks: Leaks,
     /// Whether it reads tables in the counter's order. The counter must then be public.
-    pub walks: bool,
+    pub reads_counter_tables: bool,
     /// Its operation.
     pub action: Action,
     /// The number of instructions per bundle in one direction, if it follows from a cipher's description. It

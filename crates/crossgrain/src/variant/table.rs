@@ -91,7 +91,7 @@ pub(crate) const fn set<I: Isa>() -> Set {
 fn named(stem: String, (isa, needs): Set, repr: Repr, action: Action) -> Variant {
     let (name, leaks) = (format!("{stem}/{isa}"), Leaks::Nothing);
     let (family, instructions) = (None, None);
-    Variant { name, family, repr, isa, needs, leaks, walks: false, action, instructions }
+    Variant { name, family, repr, isa, needs, leaks, reads_counter_tables: false, action, instructions }
 }
 
 #[inline(never)]
@@ -213,7 +213,7 @@ fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
-    aes::rows::walk_across_the_grain::<W>(rows);
+    aes::rows::cached_counter_rows::<W>(rows);
 }
 
 /// Adds the rows of `hsliced`: AES, which alone uses it, and the conversions.

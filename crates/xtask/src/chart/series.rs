@@ -223,7 +223,8 @@ pub(super) fn plans(record: &Record) -> Chart {
         let mixed = planned.gb_per_s / planned.mixed_to_pure.max(1.0);
         // If the whole cipher is one step, it is more informative than the conversions around it.
         let steps = || planned.best.split(" > ");
-        let step = steps().find(|step| step.contains("crypt/") || step.contains("-walk/")).or(steps().nth(1));
+        let step =
+            steps().find(|step| step.contains("crypt/") || step.contains("-cached/")).or(steps().nth(1));
         let representation = step.and_then(|step| step.split('/').nth(1)).unwrap_or_default();
         let row = Row::ours(&planned.cap, representation, [Some(planned.gb_per_s), Some(mixed)]);
         push(&mut panels, heading(&planned.job), row);

@@ -17,7 +17,7 @@ use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::head::{self, GROUP_BLOCKS, Start, Walk};
+use super::head::{self, CachedCount, GROUP_BLOCKS, Start};
 use super::key::RoundKeys;
 use super::linear_circuit::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use super::steps::Part;
@@ -343,7 +343,7 @@ pub struct Tail<W: Register> {
 
 impl<W: Register> Tail<W> {
     /// The keystream of CTR with an expanded key.
-    pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Walk<Self> {
+    pub fn cached_counter(isa: W::Isa, keys: &RoundKeys) -> CachedCount<Self> {
         let mut bits = BitKeys::all_folded(keys);
         let last = bits.last();
         let by_name = Zeroizing::new(bits.0[last]);
@@ -351,7 +351,7 @@ impl<W: Register> Tail<W> {
             let place = shifted(index, Self::last_phase(last));
             bits.0[last][8 * place..][..8].copy_from_slice(&by_name[8 * index..][..8]);
         }
-        Walk::with(keys, Self { isa, keys: bits })
+        CachedCount::with(keys, Self { isa, keys: bits })
     }
 
     /// The final phase: one ShiftRows for each round from round 3 on.

@@ -15,7 +15,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use super::description::{Aes, mix_column};
-use super::head::{self, Start, Walk};
+use super::head::{self, CachedCount, Start};
 use super::key::RoundKeys;
 use super::steps::Part;
 use crate::arch::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
@@ -151,12 +151,12 @@ pub struct Tail<W: ByteLanes, Y: Substitution<W>>(BytesOnLanes<Aes, W, Y, 1>);
 impl<W: ByteLanes, Y: Substitution<W>> Tail<W, Y> {
     /// The keystream of CTR with an expanded key. `None` if this form of substitution cannot compute the
     /// S-boxes.
-    pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Option<Walk<Self>> {
+    pub fn cached_counter(isa: W::Isa, keys: &RoundKeys) -> Option<CachedCount<Self>> {
         // The key of round 2 has already been added.
         let mut rest = Zeroizing::new(keys.blocks()[2..].to_vec());
         rest[0] = [0; 16];
         let tail = BytesOnLanes::new(isa, Direction::Encrypt, rest.as_flattened())?;
-        Some(Walk::with(keys, Self(tail)))
+        Some(CachedCount::with(keys, Self(tail)))
     }
 }
 

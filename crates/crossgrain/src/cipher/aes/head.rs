@@ -14,7 +14,7 @@
 //! Both are computed bit-sliced in 64-bit integers, whatever the representation: 256 counters or 64 groups at
 //! a time. The table is read in counter order, so no lookup depends on a secret.
 //!
-//! Source: as in `walk`, applied to slices.
+//! Source: as in `cached_counter`, applied to slices.
 //! Invariant: S-boxes are computed without their constant 0x63. Round key 2 includes it (`BitKeys::folded`).
 
 use std::fmt;
@@ -224,48 +224,48 @@ fn times(bits: Bits<u64>, factors: [u8; 4]) -> [Bits<u64>; 4] {
 }
 
 /// A source of counter blocks that are already encrypted; `T` computes the rounds after the second.
-pub struct Walk<T> {
+pub struct CachedCount<T> {
     head: Head,
     tail: T,
     /// Tables of finished runs. Later runs reuse them, because most continue where another ended.
     kept: Mutex<Vec<Wiped<Tables>>>,
 }
 
-impl<T> Walk<T> {
+impl<T> CachedCount<T> {
     pub(super) fn with(keys: &RoundKeys, tail: T) -> Self {
         Self { head: Head::new(keys), tail, kept: Mutex::default() }
     }
 }
 
-impl<T> fmt::Debug for Walk<T> {
+impl<T> fmt::Debug for CachedCount<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Walk(secret)")
+        f.write_str("CachedCount(secret)")
     }
 }
 
-impl<T: Tail> Count for Walk<T> {
+impl<T: Tail> Count for CachedCount<T> {
     fn begin(&self) -> Box<dyn Counting + '_> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Box::new(Walking { walk: self, tables: kept })
+        Box::new(CachedCounting { cached: self, tables: kept })
     }
 }
 
 /// A run, with its tables once it has begun.
-struct Walking<'a, T> {
-    walk: &'a Walk<T>,
+struct CachedCounting<'a, T> {
+    cached: &'a CachedCount<T>,
     tables: Option<Wiped<Tables>>,
 }
 
-impl<T> Drop for Walking<'_, T> {
+impl<T> Drop for CachedCounting<'_, T> {
     fn drop(&mut self) {
-        let mut kept = self.walk.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.cached.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(self.tables.take());
     }
 }
 
-impl<T: Tail> Counting for Walking<'_, T> {
+impl<T: Tail> Counting for CachedCounting<'_, T> {
     fn count(&mut self, first: Counter, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
-        let Self { walk, tables } = self;
+        let Self { cached, tables } = self;
         let tables = tables.get_or_insert_with(|| Box::new(Tables::new()).into());
         let within = first.value as usize % GROUP_BLOCKS;
         // The table covers a whole tile, even if this run uses fewer blocks of it.
@@ -273,13 +273,13 @@ impl<T: Tail> Counting for Walking<'_, T> {
         let nonce =
             Some(first.without_low(NONCE_BITS)).filter(|&nonce| nonce == last.without_low(NONCE_BITS));
         if nonce.is_none() || nonce != tables.nonce || within != tables.within {
-            tables.make_table(walk, first, tile, scratch);
-            tables.mark_groups(&walk.tail, within, tile, scratch);
+            tables.make_table(cached, first, tile, scratch);
+            tables.mark_groups(&cached.tail, within, tile, scratch);
             (tables.nonce, tables.within) = (nonce, within);
         }
-        let group = tables.group(&walk.head, first.without_low(GROUP_BLOCKS.ilog2()), scratch);
+        let group = tables.group(&cached.head, first.without_low(GROUP_BLOCKS.ilog2()), scratch);
         let Tables { column_0, later, groups, .. } = &**tables;
-        walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
+        cached.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
     }
 }
 
@@ -303,12 +303,12 @@ impl Tables {
     /// Computes `column_0` for a tile that begins with counter `first`. `blocks` is scratch space.
     fn make_table<T: Tail>(
         &mut self,
-        walk: &Walk<T>,
+        cached: &CachedCount<T>,
         first: Counter,
         blocks: &mut Tile,
         scratch: &mut [Tile; 2],
     ) {
-        let Walk { head, tail, .. } = walk;
+        let CachedCount { head, tail, .. } = cached;
         let half = GROUP_BLOCKS * BLOCK_BYTES;
         let (low, high) = blocks.bytes_mut().split_at_mut(half);
         head.column_0(first.value, first, low, scratch);

@@ -5,7 +5,7 @@
 //! derives its own form of the round keys from that.
 //!
 //! * `table`: table lookups on bytes
-//! * `instructions`: AES instructions, with the modes in `walk` (CTR), `masked` (OCB), `chains` and `gcm`.
+//! * `instructions`: AES instructions, with the modes in `cached_counter` (CTR), `masked` (OCB), `chains` and `gcm`.
 //!   `rounds` has the middle rounds, `serial` single blocks, and `gcm_siv` its short messages
 //! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
 //!   blocks
@@ -17,6 +17,7 @@
 
 pub mod bitsliced;
 pub mod bytesliced;
+pub mod cached_counter;
 mod chains;
 pub mod description;
 mod gcm;
@@ -43,7 +44,6 @@ pub(crate) mod search_rows;
 mod serial;
 pub mod steps;
 pub mod table;
-pub mod walk;
 
 pub use self::description::Aes;
 pub(crate) use self::steps::PARTS;

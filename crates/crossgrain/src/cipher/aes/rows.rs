@@ -5,7 +5,7 @@ use super::key::RoundKeys;
 #[cfg(feature = "own-keys")]
 use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
-use super::{bitsliced as bits, bytesliced, hsliced, instructions, table, walk as walks};
+use super::{bitsliced as bits, bytesliced, cached_counter as cached, hsliced, instructions, table};
 use crate::arch::{AesLanes, ByteLanes, Isa, Lane32, Portable, Register, Wiped};
 use crate::block::{Direction, Family};
 use crate::cipher::derived::kernels::BytesOnLanes;
@@ -17,8 +17,8 @@ use crate::variant::table::{Set, bitsliced, by, by_table, fused, needed, of, of_
 use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
 /// The row of a keystream that uses tables in the counter's order.
-fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
-    Variant { walks: true, ..of::<I>(Family::Aes, "aes-ctr-walk", repr, action) }
+fn cached_counter<I: Isa>(repr: Repr, action: Action) -> Variant {
+    Variant { reads_counter_tables: true, ..of::<I>(Family::Aes, "aes-ctr-cached", repr, action) }
 }
 
 /// Adds rows for all parts of AES on tiles, from single steps to the whole cipher.
@@ -70,12 +70,12 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     }
     let counter = Action::WholeCounter(bind);
     rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
-    let bind_walk: BindWhole = |features, _, keys| {
+    let bind_cached: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(walks::Walk::<W>::new(isa, keys)?.as_dyn(|kernel| kernel))
+        Some(cached::CachedCounter::<W>::new(isa, keys)?.as_dyn(|kernel| kernel))
     };
-    let action = Action::WholeCounter(bind_walk);
-    rows.push(walk::<W::Isa>(Repr::Blocks, action));
+    let action = Action::WholeCounter(bind_cached);
+    rows.push(cached_counter::<W::Isa>(Repr::Blocks, action));
     by_modes::<W>(rows);
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn by_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
 fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let gcm: BindFused = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(FusedPart::Gcm(walks::Walk::<W>::new(isa, keys)?.as_dyn(|kernel| kernel)))
+        Some(FusedPart::Gcm(cached::CachedCounter::<W>::new(isa, keys)?.as_dyn(|kernel| kernel)))
     };
     let ocb: BindFused = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
@@ -97,7 +97,10 @@ fn by_modes<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     };
     let (encrypt, decrypt) = (Direction::Encrypt, Direction::Decrypt);
     // GCM's kernel reads tables in the counter's order.
-    rows.push(Variant { walks: true, ..fused::<W::Isa>(Family::Aes, Fused::Gcm, encrypt, gcm) });
+    rows.push(Variant {
+        reads_counter_tables: true,
+        ..fused::<W::Isa>(Family::Aes, Fused::Gcm, encrypt, gcm)
+    });
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, encrypt, ocb));
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Ocb, decrypt, ocb));
     rows.push(fused::<W::Isa>(Family::Aes, Fused::Chains, encrypt, chains));
@@ -126,13 +129,13 @@ pub(crate) fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
 }
 
 /// Adds the bit-sliced keystream with the first two rounds shared between counters.
-pub(crate) fn walk_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+pub(crate) fn cached_counter_rows<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bits::Tail::<W>::walk(isa, keys.round_keys()?)))
+        Some(Box::new(bits::Tail::<W>::cached_counter(isa, keys.round_keys()?)))
     });
-    rows.push(walk::<W::Isa>(repr, encrypted));
+    rows.push(cached_counter::<W::Isa>(repr, encrypted));
 }
 
 /// Adds rows on eight words (`hsliced`): parts, rounds and whole cipher.
@@ -161,7 +164,7 @@ pub(crate) fn bytesliced_rows<W: ByteLanes, Y: Substitution<W>, const N: usize>(
     aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.round_keys()?)?))
+        Some(Box::new(bytesliced::Tail::<W, Y>::cached_counter(isa, keys.round_keys()?)?))
     });
-    rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
+    rows.push(by(Y::NAME, cached_counter::<W::Isa>(repr, encrypted)));
 }

@@ -89,7 +89,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: LAST_BYTES,
     },
     Exception {
-        kernel: "cipher::aes::walk::Walked",
+        kernel: "cipher::aes::cached_counter::CachedRun",
         isas: &["aesni", "vaes256"],
         kinds: &[Move],
         reason: LAST_BYTES,

@@ -13,7 +13,7 @@
 //!
 //! Layout: `Repr::Blocks`, as in `instructions`.
 //! Needs `AesLanes`.
-//! Source: as in `walk`, whose tables cover two rounds but belong to one nonce.
+//! Source: as in `cached_counter`, whose tables cover two rounds but belong to one nonce.
 //! Invariant: an omitted byte is 0x52 when it enters SubBytes, which maps it to 0, so it adds nothing.
 
 use std::sync::OnceLock;
@@ -21,10 +21,10 @@ use std::sync::OnceLock;
 use super::{With, halves, parts_of};
 use crate::arch::{AesLanes, Isa, Kernel, Line, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::aes::cached_counter::FIRST_BLOCKS;
 use crate::cipher::aes::head::GROUP_BLOCKS;
 use crate::cipher::aes::instructions::BUNDLE_BLOCKS_MAX;
 use crate::cipher::aes::key::WideKeys;
-use crate::cipher::aes::walk::FIRST_BLOCKS;
 use crate::mode::gcm::kernel::GcmNonce;
 
 /// The byte that SubBytes maps to 0.

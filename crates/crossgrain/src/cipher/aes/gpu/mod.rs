@@ -3,10 +3,10 @@
 //!
 //! As in `cipher::aes::bitsliced`, the S-box constant is folded into the round keys.
 
+pub(crate) mod cached_counter;
 #[cfg(feature = "search")]
 pub(crate) mod search;
 pub(crate) mod tables;
-pub(crate) mod walk;
 
 use zeroize::Zeroizing;
 
@@ -26,7 +26,7 @@ use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 pub(crate) static PROGRAMS: Programs = Programs {
     gates: Form::Bits,
     others: &[
-        (Task::Generate, Form::Walk, "aes-random-walk"),
+        (Task::Generate, Form::CachedCounter, "aes-random-cached"),
         (Task::Encrypt, Form::OneTable, "aes-encrypt-table"),
         (Task::Decrypt, Form::OneTable, "aes-decrypt-table"),
         (Task::Count, Form::OneTable, "aes-ctr-table"),
@@ -40,7 +40,7 @@ pub(crate) static PROGRAMS: Programs = Programs {
     cuda_bits_shared_bytes: 0,
     text: |kernel, language, group_threads| match kernel.form {
         Form::OneTable | Form::FourTables => tables::text(kernel, language),
-        Form::Walk => walk::text(kernel, language),
+        Form::CachedCounter => cached_counter::text(kernel, language),
         Form::Bits | Form::Words => text(kernel, language, group_threads),
     },
     work,
@@ -51,7 +51,7 @@ fn work(kernel: Kernel, cipher: Cipher) -> Work {
     let rounds = cipher.rounds() as f64;
     match kernel.form {
         Form::OneTable | Form::FourTables => tables::work(kernel.task, rounds),
-        Form::Walk => Work { gates: walk::gates(rounds), look_ups: 0.0 },
+        Form::CachedCounter => Work { gates: cached_counter::gates(rounds), look_ups: 0.0 },
         Form::Bits | Form::Words => Work { gates: gates(kernel.task, rounds), look_ups: 0.0 },
     }
 }

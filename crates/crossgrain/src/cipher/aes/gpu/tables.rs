@@ -22,7 +22,7 @@
 //! Warning: **addresses are secret.** Bank conflicts do not reveal them, but nothing more is guaranteed. Use
 //! it only under policy `any`.
 
-use super::walk::Moving;
+use super::cached_counter::Moving;
 use crate::arch::{Lanes as _, each};
 use crate::block::Direction;
 use crate::cipher::aes::key::RoundKeys;

@@ -11,7 +11,7 @@
 //! lockstep. The program is longer than the instruction cache next to a scheduler, and threads at different
 //! rounds would fetch it by turns.
 //!
-//! Source: as `cipher::aes::walk`.
+//! Source: as `cipher::aes::cached_counter`.
 
 use super::{forward_parts, keyed, last_round, middle_round, part_gates};
 use crate::arch::each;

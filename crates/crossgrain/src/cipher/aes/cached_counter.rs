@@ -41,7 +41,7 @@ const WORTH_BLOCKS: u64 = 512;
 const FEW_BLOCKS: usize = 128;
 
 /// CTR by AES instructions, with rounds 1 and 2 from a table once that pays.
-pub struct Walk<W: AesLanes> {
+pub struct CachedCounter<W: AesLanes> {
     plain: Cipher<W>,
     isa: W::Isa,
     nonce: Mutex<Nonce>,
@@ -60,14 +60,14 @@ struct Nonce {
 /// repeated at the end for bundles that begin near the end.
 type Table = [Line; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES / size_of::<Line>()];
 
-impl<W: AesLanes> Walk<W> {
+impl<W: AesLanes> CachedCounter<W> {
     /// CTR under a key; `None` for keys of other ciphers.
     pub fn new(isa: W::Isa, keys: &Keys<'_>) -> Option<Wiped<Self>> {
         let key = keys.key_of(Family::Aes)?;
         let plain = Cipher::with_keys(isa, Direction::Encrypt, WideKeys::none(key.cipher().rounds()));
-        let mut walk = Wiped::new(Self { plain, isa, nonce: Mutex::new(Nonce::default()) });
-        walk.plain.take(key.bytes());
-        Some(walk)
+        let mut cached = Wiped::new(Self { plain, isa, nonce: Mutex::new(Nonce::default()) });
+        cached.plain.take(key.bytes());
+        Some(cached)
     }
 
     /// Runs many blocks, with the tables of their nonces.
@@ -81,7 +81,7 @@ impl<W: AesLanes> Walk<W> {
             let (mut now, later) = buffers.split_at(len_bytes.min(blocks * BLOCK_BYTES));
             match self.table(first, blocks) {
                 None => self.plain.run(Source::Counter(first), now),
-                Some(table) => self.isa.enter(Walked::<W> {
+                Some(table) => self.isa.enter(CachedRun::<W> {
                     isa: self.isa,
                     keys: &self.plain.keys,
                     table: &table,
@@ -112,13 +112,13 @@ impl<W: AesLanes> Walk<W> {
     }
 }
 
-impl<W: AesLanes> fmt::Debug for Walk<W> {
+impl<W: AesLanes> fmt::Debug for CachedCounter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Walk({} bits)", W::BITS)
+        write!(f, "CachedCounter({} bits)", W::BITS)
     }
 }
 
-impl<W: AesLanes> WholePart for Walk<W> {
+impl<W: AesLanes> WholePart for CachedCounter<W> {
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
             Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => {
@@ -151,7 +151,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
     }
 }
 
-impl<W: AesLanes> GcmKernel for Walk<W> {
+impl<W: AesLanes> GcmKernel for CachedCounter<W> {
     fn prepare(&mut self, h: &Block) -> Ghash {
         self.plain.prepare_gcm(h)
     }
@@ -208,7 +208,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 }
 
 /// CTR within one nonce, with its table.
-struct Walked<'a, 'b, W: AesLanes> {
+struct CachedRun<'a, 'b, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
     table: &'a Table,
@@ -216,15 +216,15 @@ struct Walked<'a, 'b, W: AesLanes> {
     buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
+impl<W: AesLanes> Kernel for CachedRun<'_, '_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, table, first, buffers } = self;
         let (_, middle, last) = keys.split();
-        let mut bundle = WalkBundle::<W> {
-            walker: Walker::new(isa, keys, table, first),
+        let mut bundle = CachedBundle::<W> {
+            states: CachedStates::new(isa, keys, table, first),
             middle: Middle::new(isa, &middle[TABLED..]),
             last: last.load(isa),
         };
@@ -235,24 +235,24 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
 /// Rounds that the table and `rest` replace: the first two middle rounds.
 const TABLED: usize = 2;
 
-struct WalkBundle<'a, W: AesLanes> {
-    walker: Walker<'a, W>,
+struct CachedBundle<'a, W: AesLanes> {
+    states: CachedStates<'a, W>,
     middle: Middle<'a, W, { MIDDLE_LEAST - TABLED }>,
     last: W,
 }
 
-impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
+impl<W: AesLanes> Bundle<W> for CachedBundle<'_, W> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let mut state = self.walker.after_round_2::<N>(block);
+        let mut state = self.states.after_round_2::<N>(block);
         let last_keys = each!(i < N => self.last ^ input[i]);
-        self.middle.rounds::<N, true>(self.walker.isa, &mut state, last_keys);
+        self.middle.rounds::<N, true>(self.states.isa, &mut state, last_keys);
         state
     }
 }
 
 /// Counters after round 2, from a table.
-struct Walker<'a, W: AesLanes> {
+struct CachedStates<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
     table: &'a Table,
@@ -264,13 +264,13 @@ struct Walker<'a, W: AesLanes> {
 /// Ones, then zeros. Loaded from n blocks before the middle, it selects the first n blocks of a bundle.
 pub(super) static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros();
 
-impl<'a, W: AesLanes> Walker<'a, W> {
+impl<'a, W: AesLanes> CachedStates<'a, W> {
     /// Begins at a counter, with the table of its nonce.
     #[inline(always)]
     fn new(isa: W::Isa, keys: &'a WideKeys, table: &'a Table, first: Counter) -> Self {
-        let mut walker = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
-        walker.rest = walker.rest_of(first);
-        walker
+        let mut states = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
+        states.rest = states.rest_of(first);
+        states
     }
 
     #[inline(always)]
