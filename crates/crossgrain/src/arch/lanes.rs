@@ -7,7 +7,7 @@
 //! Floating-point results follow IEEE 754-2019, rounded to nearest, ties to even. Every word gives the same
 //! bits, except for NaNs: CPUs differ in which bits of a NaN they preserve.
 
-use super::{Word, point};
+use super::{Word, soft_float};
 
 /// A floating-point operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -163,7 +163,7 @@ pub trait Lanes: Word {
     /// The result of an operation on lanes as `f32`. A square root ignores `b`.
     #[inline(always)]
     fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
-        point::computed(operation, a, b)
+        soft_float::computed(operation, a, b)
     }
 
     /// The result of an operation on lanes of two words, the low one first, as `f64`. A comparison fills both
@@ -171,7 +171,7 @@ pub trait Lanes: Word {
     #[inline(always)]
     fn double(operation: Arithmetic, a: [Self; 2], b: [Self; 2]) -> [Self; 2] {
         let [a, b] = [a, b].map(|[low, high]| super::U64 { low, high });
-        let super::U64 { low, high } = point::computed(operation, a, b);
+        let super::U64 { low, high } = soft_float::computed(operation, a, b);
         [low, high]
     }
 }

@@ -85,9 +85,9 @@ mod inout;
 mod integer;
 mod lanes;
 mod line;
-mod point;
 mod portable;
 mod side_by_side;
+mod soft_float;
 mod tile;
 #[cfg_attr(
     crossgrain_integers_only,
@@ -128,9 +128,9 @@ pub(crate) use machine::{
 };
 pub use named::{BENCHMARKED_CAPS, CAP_WITHOUT_AES, CAPS, NAMES as FEATURE_NAMES};
 pub(crate) use named::{CAP_BASES, CAP_REMOVALS};
-pub use point::computed as computed_by_integers;
 pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
+pub use soft_float::computed as computed_by_integers;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::arch::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_later};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::mode::chained::chain::{LINE_BYTES, Rule, SQUARE, Stage, Strand};
+use crate::mode::chained::chain::{ChainMessage, LINE_BYTES, Rule, SQUARE, Stage};
 
 /// Steps per stage: four cache lines of every message.
 ///
@@ -29,11 +29,11 @@ pub(crate) const STEPS_BY_SQUARES: usize = 8;
 
 /// Messages of at least this many stages are loaded and stored by whole cache lines. The first stage is
 /// shortened so that the rest are line-aligned.
-const LONG: usize = 32;
+const LINE_STAGING_MIN_STAGES: usize = 32;
 
 /// The number of messages up to which the hardware prefetcher of Zen 4 fetches the next lines in time: it
 /// does so for 16 messages, but not for 32.
-const FORESEEN: usize = 16;
+const HARDWARE_PREFETCH_STREAMS: usize = 16;
 
 /// The distance at which lines are prefetched into the second-level cache. On Zen 4 the first-level cache can
 /// wait for at most 24 lines at once.
@@ -65,7 +65,7 @@ pub(crate) trait Lanes<const LANES: usize> {
 /// Advances at most `LANES` chains by `blocks` blocks.
 pub(crate) struct Chains<'a, 's, 'd, L, const LANES: usize, const STEPS: usize> {
     pub(crate) lanes: L,
-    pub(crate) strands: &'a mut [&'s mut Strand<'d>],
+    pub(crate) chains: &'a mut [&'s mut ChainMessage<'d>],
     pub(crate) blocks: usize,
     pub(crate) rule: Rule,
 }
@@ -75,20 +75,20 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
 
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, strands, blocks, rule } = self;
+        let Self { lanes, chains, blocks, rule } = self;
         let mut stages = [Stage::<LANES, STEPS>::new(), Stage::new()];
         let [now, other] = &mut stages;
         let (mut now, mut other) = (now, other);
-        for (lane, strand) in strands.iter().enumerate() {
-            now.step(0)[lane] = strand.state;
+        for (lane, chain) in chains.iter().enumerate() {
+            now.step(0)[lane] = chain.state;
         }
         let mut state = lanes.load(now.step(0));
-        let (end, count) = (blocks * BLOCK_BYTES, strands.len());
+        let (end, count) = (blocks * BLOCK_BYTES, chains.len());
         let mut messages = SideBySide::new(end);
-        for strand in &mut *strands {
-            strand.data.show(&mut messages);
+        for chain in &mut *chains {
+            chain.data.show(&mut messages);
         }
-        let first = if const { STEPS == STEPS_BY_SQUARES } && blocks >= LONG * STEPS {
+        let first = if const { STEPS == STEPS_BY_SQUARES } && blocks >= LINE_STAGING_MIN_STAGES * STEPS {
             messages.bytes_to_line(BLOCK_BYTES)
         } else {
             0
@@ -116,8 +116,8 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
         }
         Exchange { stage: other, messages, step: 0, share: LANES, moves: &moves }.all();
         lanes.store(state, now.step(0));
-        for (strand, state) in strands.iter_mut().zip(now.step(0)) {
-            strand.state = *state;
+        for (chain, state) in chains.iter_mut().zip(now.step(0)) {
+            chain.state = *state;
         }
     }
 }
@@ -181,11 +181,11 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
             }
         }
         if !into.is_empty() {
-            let are_many = self.messages.count() > FORESEEN;
+            let are_many = self.messages.count() > HARDWARE_PREFETCH_STREAMS;
             for lane in lanes {
                 let message = self.messages.input(lane);
                 self.stage.fill(lane, &message[into.start..]);
-                expect::<STEPS>(message, are_many, into.start, 0..STEPS);
+                prefetch_stage::<STEPS>(message, are_many, into.start, 0..STEPS);
             }
         }
     }
@@ -203,7 +203,12 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
         let messages: Inputs<'_, SQUARE> = self.messages.inputs(lane / W::BLOCKS);
         self.stage.fill_square::<W>(place, messages.load(isa, into.start + step * BLOCK_BYTES));
         for message in messages.each() {
-            expect::<STEPS>(message, LANES > FORESEEN, into.start, step..step + W::BLOCKS);
+            prefetch_stage::<STEPS>(
+                message,
+                LANES > HARDWARE_PREFETCH_STREAMS,
+                into.start,
+                step..step + W::BLOCKS,
+            );
         }
     }
 }
@@ -212,7 +217,7 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
 /// line is addressed by its last byte: if a message is not line-aligned, its first line arrived with the
 /// previous stage.
 #[inline(always)]
-fn expect<const STEPS: usize>(message: &[u8], is_of_many: bool, at: usize, steps: Range<usize>) {
+fn prefetch_stage<const STEPS: usize>(message: &[u8], is_of_many: bool, at: usize, steps: Range<usize>) {
     for line in (steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES).step_by(LINE_BYTES) {
         let end = at + line + (LINE_BYTES - 1);
         prefetch(message, end + STEPS * BLOCK_BYTES);

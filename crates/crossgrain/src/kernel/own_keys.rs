@@ -12,7 +12,7 @@ use super::Source;
 use crate::arch::{Buffers, wipe};
 use crate::block::{BLOCK_BYTES, Block, Key};
 use crate::message::Record;
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Rule};
 use crate::mode::ctr::counter::Counter;
 
 /// The maximum number of keys that any kernel holds at once.
@@ -74,20 +74,20 @@ pub trait Keyed {
 
     /// Advances chains by `blocks` blocks, each under the key of its lane. The cipher must be an encrypting
     /// one.
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize);
+    fn chain(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize);
 
     /// Runs chains to their ends. They must be sorted with the longest first, so that those still running
     /// keep their lanes.
-    fn chain_to_ends(&self, rule: Rule, strands: &mut [&mut Strand<'_>]) {
-        let mut running = strands.len();
+    fn chain_to_ends(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>]) {
+        let mut running = chains.len();
         while running > 0 {
-            let len_bytes = strands[running - 1].data.len_bytes();
+            let len_bytes = chains[running - 1].data.len_bytes();
             if len_bytes == 0 {
                 running -= 1;
                 continue;
             }
-            self.chain(rule, &mut strands[..running], len_bytes / BLOCK_BYTES);
-            strands[..running].iter_mut().for_each(|strand| strand.data.advance(len_bytes));
+            self.chain(rule, &mut chains[..running], len_bytes / BLOCK_BYTES);
+            chains[..running].iter_mut().for_each(|chain| chain.data.advance(len_bytes));
         }
     }
 }

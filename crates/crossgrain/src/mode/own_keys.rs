@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::chained::chain::{Data, Link, Rule, Strand};
+use super::chained::chain::{ChainMessage, Data, Link, Rule};
 use super::cmac::serial::split_last;
 use super::cmac::{last_keys_of, with_last};
 use crate::arch::{ClearRegisters, wipe};
@@ -135,11 +135,13 @@ impl OwnKeys {
         self.encrypt.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| {
             let count = records.len();
             let mut records = records.iter_mut();
-            let mut strands: [_; LANES_MAX] = array::from_fn(|_| match records.next() {
-                Some(record) => Strand { state: record.iv, data: Data::Replaced(record.buffers.reborrow()) },
-                None => Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(&[]) },
+            let mut chains: [_; LANES_MAX] = array::from_fn(|_| match records.next() {
+                Some(record) => {
+                    ChainMessage { state: record.iv, data: Data::Replaced(record.buffers.reborrow()) }
+                }
+                None => ChainMessage { state: [0; BLOCK_BYTES], data: Data::Absorbed(&[]) },
             });
-            keyed.chain_to_ends(Rule::Replace(Link::Cbc), &mut strands.each_mut()[..count]);
+            keyed.chain_to_ends(Rule::Replace(Link::Cbc), &mut chains.each_mut()[..count]);
         });
         Ok(())
     }
@@ -209,19 +211,19 @@ fn tag_group(keyed: &mut dyn Keyed, items: &mut [(&(&Key, &[u8]), &mut Tag)]) {
     let mut ls = [[0; BLOCK_BYTES]; LANES_MAX];
     keyed.blocks(&mut ls, count);
     let mut states = [[0; BLOCK_BYTES]; LANES_MAX];
-    let mut strands: [Strand<'_>; LANES_MAX] = array::from_fn(|lane| {
+    let mut chains: [ChainMessage<'_>; LANES_MAX] = array::from_fn(|lane| {
         let message = items.get(lane).map_or(&[][..], |((_, message), _)| message);
-        Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0.as_flattened()) }
+        ChainMessage { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0.as_flattened()) }
     });
-    keyed.chain_to_ends(Rule::Absorb, &mut strands.each_mut()[..count]);
+    keyed.chain_to_ends(Rule::Absorb, &mut chains.each_mut()[..count]);
     for (lane, ((_, message), _)) in items.iter().enumerate() {
         let last_keys = Zeroizing::new(last_keys_of(&ls[lane]));
-        states[lane] = with_last(&strands[lane].state, split_last(message).1, &last_keys);
+        states[lane] = with_last(&chains[lane].state, split_last(message).1, &last_keys);
     }
     keyed.blocks(&mut states, count);
     for ((_, tag), state) in items.iter_mut().zip(&states) {
         **tag = Tag::from(*state);
     }
-    strands.iter_mut().for_each(|strand| wipe(&mut strand.state));
+    chains.iter_mut().for_each(|chain| wipe(&mut chain.state));
     wipe(ls.as_flattened_mut());
 }

@@ -31,7 +31,7 @@ use crate::layout::convert::{Load, Store};
 #[cfg(feature = "own-keys")]
 use crate::message::Record;
 use crate::message::{AeadMessage, Tag};
-use crate::mode::chained::chain::{ChainKernel, Data, Link, Rule, Strand, by_blocks};
+use crate::mode::chained::chain::{ChainKernel, ChainMessage, Data, Link, Rule, by_blocks};
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmKernel, GcmParams};
@@ -113,11 +113,12 @@ impl OcbMasks {
 const GATHERED: usize = 64;
 
 /// Advances chains that the data is cut into.
-fn chain(data: &mut [u8], lanes: usize, advance: &mut dyn FnMut(&mut [&mut Strand<'_>], usize)) {
+fn chain(data: &mut [u8], lanes: usize, advance: &mut dyn FnMut(&mut [&mut ChainMessage<'_>], usize)) {
     let blocks = (data.len() / BLOCK_BYTES / lanes).max(1);
-    let strand = |data| Strand { state: [0; BLOCK_BYTES], data: Data::Replaced(Buffers::in_place(data)) };
-    let mut strands: Vec<_> = data.chunks_exact_mut(blocks * BLOCK_BYTES).take(lanes).map(strand).collect();
-    advance(&mut strands.iter_mut().collect::<Vec<_>>(), blocks);
+    let chain =
+        |data| ChainMessage { state: [0; BLOCK_BYTES], data: Data::Replaced(Buffers::in_place(data)) };
+    let mut chains: Vec<_> = data.chunks_exact_mut(blocks * BLOCK_BYTES).take(lanes).map(chain).collect();
+    advance(&mut chains.iter_mut().collect::<Vec<_>>(), blocks);
 }
 
 /// Sets up a key for each of the records that the data is cut into, and encrypts them.
@@ -312,8 +313,8 @@ impl Trial {
             Work::Ocb(kernel, masks) => {
                 kernel.run_with_checksum(masks.long(), Buffers::in_place(data));
             }
-            Work::Chains(kernel, lanes) => chain(data, *lanes, &mut |strands, blocks| {
-                kernel.advance(Rule::Replace(Link::Cbc), strands, blocks);
+            Work::Chains(kernel, lanes) => chain(data, *lanes, &mut |chains, blocks| {
+                kernel.advance(Rule::Replace(Link::Cbc), chains, blocks);
             }),
             #[cfg(feature = "own-keys")]
             Work::OwnKeys(kernel, keys) => own_keys(&mut **kernel, keys, data),
@@ -334,8 +335,8 @@ impl Trial {
             Work::Checksum(features) => {
                 black_box(total(*features, data));
             }
-            Work::Gather => chain(data, GATHERED, &mut |strands, blocks| {
-                by_blocks(Rule::Replace(Link::Cbc), &mut |_| (), 1, strands, blocks);
+            Work::Gather => chain(data, GATHERED, &mut |chains, blocks| {
+                by_blocks(Rule::Replace(Link::Cbc), &mut |_| (), 1, chains, blocks);
             }),
             Work::Search(search) => search.run(),
             Work::SearchStep(step, batch) => step.run(batch),

@@ -16,7 +16,7 @@ use crate::kernel::Keys;
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource};
 use crate::message::Record;
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Rule};
 use crate::plan::Plan;
 use crate::variant::{Action, BindFused, Variant};
 
@@ -188,7 +188,7 @@ impl Keyed for KeyAfterKey<'_> {
         false
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        self.program().chain_here(rule, strands, blocks);
+    fn chain(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        self.program().chain_here(rule, chains, blocks);
     }
 }

@@ -22,7 +22,7 @@ use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Rule};
 use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
@@ -311,42 +311,42 @@ impl Program {
     ///
     /// # Panics
     /// If the length of a chain is not a whole number of blocks.
-    pub fn chain(&self, threads: Threads, rule: Rule, strands: &mut [Strand<'_>]) {
-        if let [strand] = strands {
-            let len_bytes = strand.data.len_bytes();
+    pub fn chain(&self, threads: Threads, rule: Rule, chains: &mut [ChainMessage<'_>]) {
+        if let [chain] = chains {
+            let len_bytes = chain.data.len_bytes();
             assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
             self.ran(len_bytes);
             if len_bytes > 0 {
                 let blocks = len_bytes / BLOCK_BYTES;
-                let mut job = ChainJob { rule, strand, blocks };
+                let mut job = ChainJob { rule, chain, blocks };
                 if self.serial_in_registers(None, Serial::Chain(&mut job)).is_some() {
-                    self.chain_here(rule, &mut [&mut *strand], blocks);
+                    self.chain_here(rule, &mut [&mut *chain], blocks);
                 }
-                strand.data.advance(len_bytes);
+                chain.data.advance(len_bytes);
             }
             return;
         }
-        match strands.len() {
+        match chains.len() {
             ..=Depth::SHALLOW_CHAINS_MAX => {
-                strands.iter().for_each(|strand| self.ran(strand.data.len_bytes()));
+                chains.iter().for_each(|chain| self.ran(chain.data.len_bytes()));
             }
             _ => self.ran_many(),
         }
-        let len_bytes = strands.iter().map(|strand| strand.data.len_bytes()).sum();
+        let len_bytes = chains.iter().map(|chain| chain.data.len_bytes()).sum();
         let threads = threads.for_bytes(len_bytes);
-        let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
+        let share = chains.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());
-        let queue = Queue::new(strands);
+        let queue = Queue::new(chains);
         threads.together(len_bytes, &|| {
             let mut running = bound.begin();
-            queue.work(lanes, |strands, blocks| running.chain(rule, strands, blocks));
+            queue.work(lanes, |chains, blocks| running.chain(rule, chains, blocks));
         });
     }
 
     /// Advances a few chains by `blocks` blocks on this thread.
-    pub(super) fn chain_here(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        self.cheapest_for(strands.len()).begin().chain(rule, strands, blocks);
+    pub(super) fn chain_here(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        self.cheapest_for(chains.len()).begin().chain(rule, chains, blocks);
     }
 
     /// The largest number of chains that run together on one thread.

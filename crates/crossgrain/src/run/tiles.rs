@@ -11,7 +11,7 @@ use crate::arch::{Buffers, TILE_BYTES, Tile};
 use crate::block::BLOCK_BYTES;
 use crate::kernel::{Counting, Source, WholePart};
 use crate::layout::convert::{Load, Store};
-use crate::mode::chained::chain::{ChainKernel, Rule, Strand, by_blocks};
+use crate::mode::chained::chain::{ChainKernel, ChainMessage, Rule, by_blocks};
 
 /// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -35,17 +35,17 @@ impl Running<'_> {
     }
 
     /// Advances each chain by `blocks` blocks.
-    pub(super) fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+    pub(super) fn chain(&mut self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
         match self {
-            Self::Chains(kernel) => kernel.advance(rule, strands, blocks),
+            Self::Chains(kernel) => kernel.advance(rule, chains, blocks),
             Self::Whole(kernel) => {
                 let mut cipher = |states: Buffers<'_>| kernel.run(Source::Bytes, states);
-                by_blocks(rule, &mut cipher, 1, strands, blocks);
+                by_blocks(rule, &mut cipher, 1, chains, blocks);
             }
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                by_blocks(rule, &mut cipher, bundle_blocks, strands, blocks);
+                by_blocks(rule, &mut cipher, bundle_blocks, chains, blocks);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::rounds::{RoundKey, rounds, with_due, with_first};
 use crate::arch::{AesLanes, Isa, each, shuffles_whole_registers};
 use crate::block::Block;
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
-use crate::mode::chained::chain::{Link, Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Link, Rule};
 
 /// Middle rounds between the halves of an exchange: about half of all.
 const ROUNDS_BETWEEN: usize = 6;
@@ -23,23 +23,23 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     isa: W::Isa,
     keys: Keys<'_, K>,
     rule: Rule,
-    strands: &mut [&mut Strand<'_>],
+    chains: &mut [&mut ChainMessage<'_>],
     blocks: usize,
 ) {
     // Lanes of one register of the widest kind. A stage is cleared before use and wiped afterwards, so it
     // should be small.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     let by_squares = const { W::BLOCKS == 4 } && shuffles_whole_registers();
-    for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
-        if by_squares && strands.len() == BUNDLE_BLOCKS_MAX {
+    for chains in chains.chunks_mut(IN_FLIGHT * W::BLOCKS) {
+        if by_squares && chains.len() == BUNDLE_BLOCKS_MAX {
             let lanes = Registers::<W, K, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS_BY_SQUARES> { lanes, strands, blocks, rule });
-        } else if strands.len() > W::BLOCKS {
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS_BY_SQUARES> { lanes, chains, blocks, rule });
+        } else if chains.len() > W::BLOCKS {
             let lanes = Registers::<W, K, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS> { lanes, chains, blocks, rule });
         } else {
             let lanes = Registers::<W, K, 1> { isa, keys };
-            isa.enter(Chains::<_, FEW, STEPS> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, FEW, STEPS> { lanes, chains, blocks, rule });
         }
     }
 }

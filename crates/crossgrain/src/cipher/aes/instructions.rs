@@ -23,7 +23,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Family};
 use crate::kernel::serial::{RunsSerially as _, Serial};
 use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
-use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
+use crate::mode::chained::chain::{ChainKernel, ChainMessage, Rule};
 use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
@@ -258,12 +258,12 @@ impl<W: AesLanes> ChainKernel for Cipher<W> {
         IN_FLIGHT * W::BLOCKS
     }
 
-    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        if let [strand] = strands {
-            let mut job = ChainJob { rule, strand, blocks };
+    fn advance(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        if let [chain] = chains {
+            let mut job = ChainJob { rule, chain, blocks };
             return Runner { cipher: self, inverse: None }.run_job(&mut job);
         }
-        chains::run::<W, _>(self.isa, self.keys.split(), rule, strands, blocks);
+        chains::run::<W, _>(self.isa, self.keys.split(), rule, chains, blocks);
     }
 }
 

@@ -22,7 +22,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::kernel::WholePart as _;
 use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource, by_steps, counter, run_alone};
 use crate::message::Record;
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Rule};
 
 /// Records of at least this length are run with the same round keys in all lanes of a register
 /// (`examples/own_keys.rs`, Zen 5).
@@ -162,9 +162,9 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         false
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+    fn chain(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
         let Rows { first, middle, last } = self.rows();
-        chains::run::<W, _>(self.isa, (first, middle, last), rule, strands, blocks);
+        chains::run::<W, _>(self.isa, (first, middle, last), rule, chains, blocks);
     }
 }
 

@@ -7,29 +7,29 @@ use super::whole::sums;
 use crate::arch::{Isa, Lane32, each};
 use crate::block::Block;
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS};
-use crate::mode::chained::chain::{Link, Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Link, Rule};
 
 /// Advances every chain by `blocks` blocks.
 pub(super) fn run<W: Lane32>(
     isa: W::Isa,
     cipher: &impl OnBundles<W>,
     rule: Rule,
-    strands: &mut [&mut Strand<'_>],
+    chains: &mut [&mut ChainMessage<'_>],
     blocks: usize,
 ) {
     let bundle_blocks = W::BITS / 32;
-    for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
+    for chains in chains.chunks_mut(at_once::<W>() * bundle_blocks) {
         // Lanes for bundles of sixteen blocks, the widest.
-        if strands.len() <= bundle_blocks {
-            side_by_side::<W, _, 1, 16>(isa, cipher, rule, strands, blocks);
+        if chains.len() <= bundle_blocks {
+            side_by_side::<W, _, 1, 16>(isa, cipher, rule, chains, blocks);
             continue;
         }
         // Decided at compile time: each kernel contains the whole cipher, so kernels that no chains use are
         // not compiled.
-        if const { at_once::<W>() == 4 } && strands.len() > 2 * bundle_blocks {
-            side_by_side::<W, _, 4, 64>(isa, cipher, rule, strands, blocks);
+        if const { at_once::<W>() == 4 } && chains.len() > 2 * bundle_blocks {
+            side_by_side::<W, _, 4, 64>(isa, cipher, rule, chains, blocks);
         } else {
-            side_by_side::<W, _, 2, 32>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, _, 2, 32>(isa, cipher, rule, chains, blocks);
         }
     }
 }
@@ -39,11 +39,11 @@ pub(super) fn side_by_side<W: Lane32, C: OnBundles<W>, const N: usize, const LAN
     isa: W::Isa,
     cipher: &C,
     rule: Rule,
-    strands: &mut [&mut Strand<'_>],
+    chains: &mut [&mut ChainMessage<'_>],
     blocks: usize,
 ) {
     let lanes = Bundles::<W, C, N> { isa, cipher };
-    isa.enter(Chains::<_, LANES, STEPS> { lanes, strands, blocks, rule });
+    isa.enter(Chains::<_, LANES, STEPS> { lanes, chains, blocks, rule });
 }
 
 /// Blocks in `N` bundles.

@@ -23,7 +23,7 @@ use crate::kernel::lanes::Lanes;
 use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource, by_steps, run_alone};
 use crate::layout::repr::word_lane;
 use crate::message::Record;
-use crate::mode::chained::chain::{Rule, Strand};
+use crate::mode::chained::chain::{ChainMessage, Rule};
 
 /// Records of at least this length, four bundles, run alone (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: Lane32>() -> usize {
@@ -148,11 +148,11 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
         true
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        if strands.len() <= Self::BUNDLE_BLOCKS {
-            side_by_side::<W, _, 1, LANES_MAX>(self.isa, self, rule, strands, blocks);
+    fn chain(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        if chains.len() <= Self::BUNDLE_BLOCKS {
+            side_by_side::<W, _, 1, LANES_MAX>(self.isa, self, rule, chains, blocks);
         } else {
-            side_by_side::<W, _, BUNDLES, LANES_MAX>(self.isa, self, rule, strands, blocks);
+            side_by_side::<W, _, BUNDLES, LANES_MAX>(self.isa, self, rule, chains, blocks);
         }
     }
 }

@@ -17,7 +17,7 @@ use super::vsliced::{Cipher, OnBundles as _, State, at_once};
 use crate::arch::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::kernel::{Source, WholePart};
-use crate::mode::chained::chain::{ChainKernel, Rule, Strand};
+use crate::mode::chained::chain::{ChainKernel, ChainMessage, Rule};
 use crate::mode::ctr::counter::{Counter, CounterToWords, before_wrap};
 use crate::mode::ocb::mask::Masks;
 use crate::mode::xts::tweak::TweakWords;
@@ -194,8 +194,8 @@ impl<W: Lane32> OnWords<W> {
         }
     }
 
-    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        chains::run(self.isa, &self.cipher, rule, strands, blocks);
+    fn chain(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        chains::run(self.isa, &self.cipher, rule, chains, blocks);
     }
 }
 
@@ -215,11 +215,11 @@ impl<W: Lane32> ChainKernel for Whole<W> {
         at_once::<W>() * OnWords::<W>::BUNDLE_BLOCKS
     }
 
-    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        if strands.len() <= FEW {
-            self.few.chain(rule, strands, blocks);
+    fn advance(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize) {
+        if chains.len() <= FEW {
+            self.few.chain(rule, chains, blocks);
         } else {
-            self.many.chain(rule, strands, blocks);
+            self.many.chain(rule, chains, blocks);
         }
     }
 }

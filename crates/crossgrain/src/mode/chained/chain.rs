@@ -59,16 +59,16 @@ impl Rule {
 }
 
 /// A message on which a chain runs.
-pub struct Strand<'a> {
+pub struct ChainMessage<'a> {
     /// The block to which the next block is chained. It starts as the initialisation vector.
     pub state: Block,
     /// The rest of the message, in whole blocks.
     pub data: Data<'a>,
 }
 
-impl fmt::Debug for Strand<'_> {
+impl fmt::Debug for ChainMessage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Strand({} bytes left, secret)", self.data.len_bytes())
+        write!(f, "ChainMessage({} bytes left, secret)", self.data.len_bytes())
     }
 }
 
@@ -134,7 +134,7 @@ pub trait ChainKernel: WholePart {
     fn lanes(&self) -> usize;
 
     /// Advances every chain by `blocks` blocks.
-    fn advance(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize);
+    fn advance(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize);
 }
 
 /// Bytes in a cache line. On a CPU with other lines this only costs time.
@@ -234,33 +234,33 @@ pub(crate) fn by_blocks(
     rule: Rule,
     cipher: &mut dyn FnMut(Buffers<'_>),
     bundle_blocks: usize,
-    strands: &mut [&mut Strand<'_>],
+    chains: &mut [&mut ChainMessage<'_>],
     blocks: usize,
 ) {
     let mut states = Tile::new();
     let states = states.bytes_mut().as_chunks_mut().0;
     let mut stage = Box::new(Stage::<SIDE_BY_SIDE, STEPS>::new());
-    for strands in strands.chunks_mut(SIDE_BY_SIDE) {
-        let states = &mut states[..strands.len().next_multiple_of(bundle_blocks)];
-        for (state, strand) in states.iter_mut().zip(&*strands) {
-            *state = strand.state;
+    for chains in chains.chunks_mut(SIDE_BY_SIDE) {
+        let states = &mut states[..chains.len().next_multiple_of(bundle_blocks)];
+        for (state, chain) in states.iter_mut().zip(&*chains) {
+            *state = chain.state;
         }
         for first in (0..blocks).step_by(STEPS) {
             let (at, steps) = (first * BLOCK_BYTES, STEPS.min(blocks - first));
-            for (lane, strand) in strands.iter().enumerate() {
-                stage.fill(lane, &strand.data.input()[at..]);
+            for (lane, chain) in chains.iter().enumerate() {
+                stage.fill(lane, &chain.data.input()[at..]);
             }
             for step in 0..steps {
                 step_by_blocks(rule, cipher, states, stage.step(step));
             }
             if rule.writes() {
-                for (lane, strand) in strands.iter_mut().enumerate() {
-                    stage.drain(lane, &mut strand.data.output_mut()[at..][..steps * BLOCK_BYTES]);
+                for (lane, chain) in chains.iter_mut().enumerate() {
+                    stage.drain(lane, &mut chain.data.output_mut()[at..][..steps * BLOCK_BYTES]);
                 }
             }
         }
-        for (state, strand) in states.iter().zip(strands) {
-            strand.state = *state;
+        for (state, chain) in states.iter().zip(chains) {
+            chain.state = *state;
         }
     }
 }

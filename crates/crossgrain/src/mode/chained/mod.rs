@@ -23,7 +23,7 @@ use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
-use self::chain::{Data, Link, Rule, Strand};
+use self::chain::{ChainMessage, Data, Link, Rule};
 use super::registry::{
     CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
 };
@@ -358,23 +358,23 @@ impl<M: ChainedMode> Chained<M> {
 
     /// Runs the whole blocks of one message.
     fn serial_one(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
-        let mut strand = whole_blocks(chain, buffers);
-        let strands = slice::from_mut(&mut strand);
-        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), strands);
-        chain.block = strand.state;
+        let mut piece = whole_blocks(chain, buffers);
+        let pieces = slice::from_mut(&mut piece);
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), pieces);
+        chain.block = piece.state;
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
         if let [Message { chain, buffers }] = messages {
             self.serial_one(chain, buffers);
         } else {
-            let mut strands = Vec::with_capacity(messages.len());
+            let mut pieces = Vec::with_capacity(messages.len());
             for Message { chain, buffers } in messages.iter_mut() {
-                strands.push(whole_blocks(chain, buffers));
+                pieces.push(whole_blocks(chain, buffers));
             }
-            self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
-            for (message, strand) in messages.iter_mut().zip(strands) {
-                message.chain.block = strand.state;
+            self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut pieces);
+            for (message, piece) in messages.iter_mut().zip(pieces) {
+                message.chain.block = piece.state;
             }
         }
         if messages.iter().any(|message| !message.buffers.is_empty()) {
@@ -388,13 +388,13 @@ impl<M: ChainedMode> Chained<M> {
         for (block, message) in padded.iter_mut().zip(&*messages) {
             block[..message.buffers.len_bytes()].copy_from_slice(message.buffers.input());
         }
-        let strand = |(message, block): (&Message<'_>, _)| Strand {
+        let piece = |(message, block): (&Message<'_>, _)| ChainMessage {
             state: message.chain.block,
             data: Data::Replaced(Buffers::in_place(block)),
         };
         let places = padded.iter_mut().map(|block| &mut block[..]);
-        let mut strands: Vec<_> = messages.iter().zip(places).map(strand).collect();
-        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
+        let mut pieces: Vec<_> = messages.iter().zip(places).map(piece).collect();
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut pieces);
         for (block, message) in padded.iter().zip(messages) {
             let mut tail = message.buffers.take();
             let block = &block[..tail.len_bytes()];
@@ -420,10 +420,10 @@ impl<M: ChainedMode> Apply for Chained<M> {
     }
 }
 
-/// The whole blocks of a message as a strand. The buffers keep the bytes after them.
-fn whole_blocks<'a>(chain: &Chain, buffers: &mut Buffers<'a>) -> Strand<'a> {
+/// The whole blocks of a message as a piece. The buffers keep the bytes after them.
+fn whole_blocks<'a>(chain: &Chain, buffers: &mut Buffers<'a>) -> ChainMessage<'a> {
     let whole_bytes = buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-    Strand { state: chain.block, data: Data::Replaced(buffers.take_front(whole_bytes)) }
+    ChainMessage { state: chain.block, data: Data::Replaced(buffers.take_front(whole_bytes)) }
 }
 
 impl<M> fmt::Debug for Chained<M> {

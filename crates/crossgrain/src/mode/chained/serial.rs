@@ -1,12 +1,12 @@
 //! A single chain, block by block.
 
-use super::chain::{Data, Rule, Strand};
+use super::chain::{ChainMessage, Data, Rule};
 use crate::kernel::serial::{Blocks, SerialJob};
 
 /// Blocks of a chain.
 pub(crate) struct ChainJob<'a, 'b> {
     pub(crate) rule: Rule,
-    pub(crate) strand: &'a mut Strand<'b>,
+    pub(crate) chain: &'a mut ChainMessage<'b>,
     /// The number of blocks, from the beginning of the data on.
     pub(crate) blocks: usize,
 }
@@ -14,13 +14,13 @@ pub(crate) struct ChainJob<'a, 'b> {
 impl SerialJob for ChainJob<'_, '_> {
     #[inline(always)]
     fn run<C: Blocks>(&mut self, cipher: C) {
-        let Self { rule, ref mut strand, blocks } = *self;
-        let state = cipher.load(&strand.state);
-        let state = match (rule, &mut strand.data) {
+        let Self { rule, ref mut chain, blocks } = *self;
+        let state = cipher.load(&chain.state);
+        let state = match (rule, &mut chain.data) {
             (Rule::Absorb, data) => cipher.absorb(state, &data.input().as_chunks().0[..blocks]),
             (Rule::Replace(link), Data::Replaced(buffers)) => cipher.link(link, state, buffers, blocks),
             (Rule::Replace(_), Data::Absorbed(_)) => unreachable!("there is no output"),
         };
-        cipher.store(state, &mut strand.state);
+        cipher.store(state, &mut chain.state);
     }
 }

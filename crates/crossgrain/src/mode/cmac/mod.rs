@@ -19,7 +19,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use self::serial::{CmacJob, LastKeys, split_last};
-use super::chained::chain::{Data, Rule, Strand};
+use super::chained::chain::{ChainMessage, Data, Rule};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
@@ -161,12 +161,12 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], 
         return;
     }
     let places = states.iter().zip(strings);
-    let mut strands: Vec<_> =
-        places.map(|(state, data)| Strand { state: *state, data: Data::Absorbed(data) }).collect();
-    program.chain(threads, Rule::Absorb, &mut strands);
-    for (state, strand) in states.iter_mut().zip(&mut strands) {
-        *state = strand.state;
-        wipe(&mut strand.state);
+    let mut chains: Vec<_> =
+        places.map(|(state, data)| ChainMessage { state: *state, data: Data::Absorbed(data) }).collect();
+    program.chain(threads, Rule::Absorb, &mut chains);
+    for (state, chain) in states.iter_mut().zip(&mut chains) {
+        *state = chain.state;
+        wipe(&mut chain.state);
     }
 }
 
