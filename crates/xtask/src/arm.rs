@@ -9,13 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::Instant;
 
+use crate::counts::{Counts, on_all_cores, shown};
 use crate::workspace::FEATURES;
 use crate::{Result, artifacts, cargo, root, succeed, target};
 
@@ -65,15 +62,6 @@ const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
 /// Lengths of the files: none, less than a chunk, and several chunks with a rest.
 const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
 
-/// The counts in the output of a machine's tests.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    /// Numbers of cases, by their names.
-    cases: BTreeMap<String, u64>,
-}
-
 /// Builds and runs everything.
 ///
 /// # Errors
@@ -88,14 +76,14 @@ pub(crate) fn run() -> Result<ExitCode> {
     }
     let built = build()?;
     let jobs: Vec<_> = jobs(&built).collect();
-    let counts = run_all(&jobs);
+    let counts = on_all_cores(&jobs, |&job| (job.0, run_one(job)));
     let exchanged = exchange(&built)?;
     let mut failed = 0;
     for (machine, exchanged) in MACHINES.iter().zip(exchanged) {
         let own = counts.iter().filter(|(of, _)| std::ptr::eq(*of, machine)).map(|(_, counts)| counts);
         let total = own.fold(Counts::default(), Counts::with);
         failed += total.failed;
-        println!("{}", total.line(machine, exchanged));
+        println!("{}", total.line("arm", &machine.name(), exchanged));
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -180,99 +168,19 @@ fn jobs(built: &Built) -> impl Iterator<Item = Job<'_>> {
     MACHINES.iter().flat_map(of)
 }
 
-/// Runs the programs, one per core of this machine.
-fn run_all(jobs: &[Job<'_>]) -> Vec<(&'static Machine, Counts)> {
-    let (next, done) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                loop {
-                    let job = next.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some(job) = job else { break };
-                    let counts = run_one(job);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((job.0, counts));
-                }
-            });
-        }
-    });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Runs a program. It prints the output of failing tests, and one line.
-fn run_one(&(machine, name, path): &Job<'_>) -> Counts {
-    let start = Instant::now();
+fn run_one((machine, name, path): Job<'_>) -> Counts {
     let mut command = emulated(machine, path);
     let folder = root().join("crates/crossgrain");
     command.args(["--show-output", "--skip", STARTS_ITSELF]);
     command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
-    let told = command.output();
-    let (text, succeeded) = match &told {
-        Ok(told) => (String::from_utf8_lossy(&told.stdout).into_owned(), told.status.success()),
-        Err(error) => (format!("cannot run {EMULATOR}: {error}\n"), false),
-    };
-    let mut counts = Counts::of(&text);
-    if !succeeded {
-        counts.failed = counts.failed.max(1);
-        let errors = told.map(|told| String::from_utf8_lossy(&told.stderr).into_owned()).unwrap_or_default();
-        println!("{text}{errors}");
-    }
-    let seconds = start.elapsed().as_secs_f64();
-    let Counts { passed, failed, .. } = counts;
-    println!("{} {name}: {passed} passed, {failed} failed, {seconds:.0} s", machine.name());
-    counts
+    shown(&format!("{} {name}", machine.name()), command)
 }
 
 impl Machine {
     /// Its name: the core, and the cap if it takes something away.
     fn name(&self) -> String {
         if self.cap == "neon" { self.core.to_owned() } else { format!("{} {}", self.core, self.cap) }
-    }
-}
-
-impl Counts {
-    /// The counts of a test program's output.
-    fn of(text: &str) -> Self {
-        let mut counts = Self::default();
-        for line in text.lines() {
-            if let Some(numbers) = line.strip_prefix("test result: ") {
-                let number = |what: &str| {
-                    let mut words = numbers.split([' ', ';']).filter(|word| !word.is_empty());
-                    let mut before = 0;
-                    words.find_map(|word| {
-                        let found = (word == what).then_some(before);
-                        before = word.parse().unwrap_or(0);
-                        found
-                    })
-                };
-                counts.passed += number("passed").unwrap_or(0);
-                counts.failed += number("failed").unwrap_or(0);
-            } else if let Some((count, what)) =
-                line.strip_prefix("counted: ").and_then(|rest| rest.split_once(' '))
-            {
-                *counts.cases.entry(what.to_owned()).or_default() += count.parse().unwrap_or(0);
-            }
-        }
-        counts
-    }
-
-    fn with(mut self, other: &Self) -> Self {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        for (what, count) in &other.cases {
-            *self.cases.entry(what.clone()).or_default() += count;
-        }
-        self
-    }
-
-    /// One line for a machine.
-    fn line(&self, machine: &Machine, files: usize) -> String {
-        let cases: String = self.cases.iter().map(|(what, count)| format!("; {count} {what}")).collect();
-        let Self { passed, failed, .. } = self;
-        format!(
-            "arm: {}: {passed} tests passed, {failed} failed; {files} files exchanged{cases}",
-            machine.name()
-        )
     }
 }
 
@@ -329,18 +237,4 @@ fn there_and_back(
     }
     let opened = folder.join("opened");
     fs::read(&opened).map_err(|error| format!("{}: {error}", opened.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Counts;
-
-    #[test]
-    fn counts_are_read_from_the_output_of_tests() {
-        let text = "counted: 3 known answers\ntest a ... ok\ncounted: 4 known answers\n\
-                    test result: FAILED. 5 passed; 1 failed; 0 ignored; 0 measured\n";
-        let counts = Counts::of(text);
-        assert_eq!((counts.passed, counts.failed), (5, 1));
-        assert_eq!(counts.cases.into_iter().collect::<Vec<_>>(), [("known answers".to_owned(), 7)]);
-    }
 }

@@ -9,6 +9,7 @@ mod asm;
 mod bench;
 mod chart;
 mod check;
+mod counts;
 mod dependencies;
 mod evidence;
 mod examined;
