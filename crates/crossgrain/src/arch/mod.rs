@@ -85,6 +85,8 @@ mod inout;
 mod integer;
 mod lanes;
 mod line;
+#[cfg(not(target_arch = "x86_64"))]
+mod parts;
 mod portable;
 mod side_by_side;
 mod soft_float;

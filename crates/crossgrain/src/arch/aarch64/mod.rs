@@ -14,7 +14,6 @@ mod aes;
 mod clear;
 mod list;
 mod numbers;
-mod parts;
 mod tokens;
 
 use std::arch::aarch64::{
@@ -40,7 +39,7 @@ pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
 use super::{
     Arithmetic, ByteLanes, Isa, Lane32, Lanes, Register, Shift, Word, exchange_by_shifts, gates,
-    ones_then_zeros,
+    ones_then_zeros, parts,
 };
 
 /// Estimated costs of the kernels on these registers, for the planner. They come from a model, not from
