@@ -597,7 +597,8 @@ fn modules_of(code: &str) -> Vec<String> {
 /// The files that `path` attributes name as an alternative body of a module.
 fn other_bodies(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
-    let named = text.lines().filter_map(|line| line.trim().strip_prefix("#[")?.split_once("path = \""));
+    let lines = text.lines().map(str::trim).filter(|line| line.starts_with("#[") || line.starts_with("path"));
+    let named = lines.filter_map(|line| line.split_once("path = \""));
     named.map(|(_, rest)| rest.split('"').next().unwrap().to_owned()).collect()
 }
 

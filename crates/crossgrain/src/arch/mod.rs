@@ -103,12 +103,17 @@ mod wiped;
 #[cfg_attr(crossgrain_integers_only, path = "integers_only/mod.rs")]
 #[cfg_attr(all(target_arch = "x86_64", not(crossgrain_integers_only)), path = "x86_64/mod.rs")]
 #[cfg_attr(all(target_arch = "aarch64", not(crossgrain_integers_only)), path = "aarch64/mod.rs")]
+#[cfg_attr(all(target_arch = "wasm32", not(crossgrain_integers_only)), path = "wasm32/mod.rs")]
 mod machine;
 
 /// The names of the machine's instructions. Unlike [`machine`], unoptimised builds have them too.
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/features.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64/features.rs")]
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "integers_only/features.rs")]
+#[cfg_attr(target_arch = "wasm32", path = "wasm32/features.rs")]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")),
+    path = "integers_only/features.rs"
+)]
 mod named;
 
 use std::ops::{BitAnd, BitXor, Not};
