@@ -10,7 +10,6 @@ use crossgrain::engine::text::quoted;
 use crossgrain_files::{Stamp, settled};
 
 use crate::error::{Error, Exit};
-use crate::output::closed;
 use crate::system;
 
 /// An open input.
@@ -172,7 +171,7 @@ fn len_of(file: &mut File, metadata: &Metadata) -> io::Result<Option<u64>> {
 pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd;
     if system::began_closed(io::stdin()) {
-        return Err(closed());
+        return Err(crate::output::closed());
     }
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
@@ -182,4 +181,10 @@ pub(crate) fn standard_input() -> io::Result<File> {
 pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// Standard input without the standard library's buffer.
+#[cfg(target_os = "wasi")]
+pub(crate) fn standard_input() -> io::Result<File> {
+    Ok(system::standard_stream(0))
 }

@@ -33,12 +33,6 @@ pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
     })
 }
 
-/// On other systems the terminal is not restored.
-#[cfg(not(unix))]
-pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
-    Ok(())
-}
-
 /// Cleanup on signals. One thread runs all actions, because all must finish before the program ends.
 #[cfg(unix)]
 mod undo {

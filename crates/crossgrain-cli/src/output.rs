@@ -219,6 +219,12 @@ pub(crate) fn standard_output() -> io::Result<File> {
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }
 
+/// Standard output without the standard library's buffer.
+#[cfg(target_os = "wasi")]
+pub(crate) fn standard_output() -> io::Result<File> {
+    Ok(system::standard_stream(1))
+}
+
 /// The error for a standard stream that was closed at program start.
 pub(crate) fn closed() -> io::Error {
     io::Error::other("it is closed, open it or name a file")
@@ -238,4 +244,12 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut position: u64) -> 
         (bytes, position) = (&bytes[count..], position + count as u64);
     }
     Ok(())
+}
+
+/// Writes all of `bytes` at a position. WASI 0.1 has no threads, so no other write comes between the two calls.
+#[cfg(target_os = "wasi")]
+pub(crate) fn write_all_at(mut file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
+    use std::io::Seek as _;
+    file.seek(io::SeekFrom::Start(position))?;
+    file.write_all(bytes)
 }

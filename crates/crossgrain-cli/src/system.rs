@@ -2,7 +2,7 @@
 //! input without echo, disabled core dumps, whether standard streams were open at program start, and whether
 //! two open files are the same.
 //!
-//! `unix` and `other` define the same functions; `other` gives the defaults for systems without these
+//! `unix`, `wasi` and `other` define the same functions; `other` gives the defaults for systems without these
 //! services.
 
 #[cfg(unix)]
@@ -10,9 +10,16 @@ mod unix;
 #[cfg(unix)]
 use unix as imp;
 
-#[cfg(not(unix))]
+#[cfg(target_os = "wasi")]
+mod wasi;
+#[cfg(target_os = "wasi")]
+use wasi as imp;
+#[cfg(target_os = "wasi")]
+pub(crate) use wasi::standard_stream;
+
+#[cfg(not(any(unix, target_os = "wasi")))]
 mod other;
-#[cfg(not(unix))]
+#[cfg(not(any(unix, target_os = "wasi")))]
 use other as imp;
 
-pub(crate) use imp::{ask, began_closed, is_one, no_core_dumps};
+pub(crate) use imp::{ask, began_closed, is_one, leave, no_core_dumps};

@@ -123,7 +123,10 @@ fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
 
 /// The first line from a file, without its end.
 fn first_line_of(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>, Error> {
-    first_line(&mut file.map_err(|error| Error::read(name, &error))?, name)
+    let mut file = file.map_err(|error| Error::read(name, &error))?;
+    let line = first_line(&mut file, name);
+    system::leave(file);
+    line
 }
 
 /// The first line, without its end.

@@ -12,6 +12,7 @@ use super::args::Args;
 use crate::error::Error;
 use crate::input::shown;
 use crate::output::{continued, continued_file, standard_output, with_suffix};
+use crate::system;
 
 /// Collects found keys from any thread.
 pub(super) struct Results {
@@ -158,6 +159,10 @@ fn tell(line: &str, json: bool, is_passphrase: bool) -> Result<(), Error> {
         Some(_) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
         None => joined(&["key ", key, ", candidate ", number, "\n"]),
     };
-    let printed = standard_output().and_then(|mut output| output.write_all(told.as_bytes()));
+    let printed = standard_output().and_then(|mut output| {
+        let written = output.write_all(told.as_bytes());
+        system::leave(output);
+        written
+    });
     printed.map_err(|error| Error::write("standard output", &error))
 }

@@ -1,6 +1,6 @@
-//! Systems other than Unix.
+//! Systems other than Unix and WASI.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 
 use zeroize::Zeroize as _;
@@ -11,6 +11,11 @@ pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut io::Cursor<Vec<u8>>) -
     let asked = read(&mut answer);
     answer.get_mut().zeroize();
     Ok(asked)
+}
+
+/// Closes a file, or a duplicate of a standard stream.
+pub(crate) fn leave(file: File) {
+    drop(file);
 }
 
 pub(crate) const fn no_core_dumps() {}

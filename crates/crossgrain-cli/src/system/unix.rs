@@ -41,6 +41,11 @@ pub(crate) fn is_one(one: &Metadata, other: &Metadata, and_disks: bool) -> bool 
     keeps && (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// Closes a file, or a duplicate of a standard stream.
+pub(crate) fn leave(file: File) {
+    drop(file);
+}
+
 /// Bit n is set if file descriptor n was closed when the process began.
 static BEGAN_CLOSED: AtomicU8 = AtomicU8::new(0);
 
