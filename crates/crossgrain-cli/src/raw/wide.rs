@@ -33,7 +33,7 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
     let is_serial = !mode.is_parallel(job.direction);
     let (initial, chain) = (wide.initial.clone(), Mutex::new(wide.initial.clone()));
     let compute: Compute = Box::new(move |place: Place, chunk| {
-        let so_far = place.position as usize + chunk.len();
+        let so_far = (place.position as usize).wrapping_add(chunk.len());
         let done = if is_serial {
             stream.apply(&mut chain.lock().unwrap_or_else(PoisonError::into_inner), chunk)
         } else {

@@ -313,10 +313,10 @@ impl Tables {
         let (low, high) = blocks.bytes_mut().split_at_mut(half);
         head.column_0(first.value, first, low, scratch);
         let end = first.skip(TILE_BLOCKS as u128 - 1);
-        let left = first.left_in_low(NONCE_BITS) as usize;
-        if left < TILE_BLOCKS {
+        let left = first.left_in_low(NONCE_BITS);
+        if left < TILE_BLOCKS as u64 {
             head.column_0(first.value, end, high, scratch);
-            let (left, both) = (left * BLOCK_BYTES, blocks.bytes_mut());
+            let (left, both) = (left as usize * BLOCK_BYTES, blocks.bytes_mut());
             if left < half {
                 both.copy_within(half + left.., left);
             } else {
