@@ -47,7 +47,6 @@ macro_rules! on_every_register {
         on_register($law::<u64>);
         for_each_register!(all, W => on_register($law::<W>));
         for_each_register!(more_gates, W => on_register($law::<W>));
-        for_each_register!(bit_matrices, W => on_register($law::<W>));
         for_each_register!(aes, W => on_register($law::<W>));
     };
 }

@@ -10,7 +10,7 @@ mod common;
 
 use common::{painted, skip};
 use crossgrain::engine::arch::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
+    AesLanes, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
 };
 use crossgrain::engine::cipher::Description as _;
 use crossgrain::engine::cipher::aes::description::Aes;
@@ -318,17 +318,6 @@ fn byte_tables<W: ByteTables>(isa: W::Isa) {
     }
 }
 
-fn bit_matrices<W: BitMatrices>(isa: W::Isa) {
-    for seed in 0..16 {
-        let data = bytes_for::<W>(250 + seed);
-        let mut want = vec![0; W::BYTES];
-        for (at, bit) in (0..W::BYTES).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
-            want[at / 8 * 8 + bit] |= (data[at] >> bit & 1) << (7 - at % 8);
-        }
-        assert_eq!(stored(loaded::<W>(isa, &data).transpose_8x8_reversed()), want);
-    }
-}
-
 #[test]
 fn registers_of_bytes_keep_their_contract() {
     on_each!(all, shuffle_bytes);
@@ -360,5 +349,4 @@ fn registers_with_galois_instructions_keep_their_contract() {
     on_each!(galois_of_32, galois_bytes);
     on_each!(byte_tables, byte_tables);
     on_each!(byte_tables_and_galois, byte_tables);
-    on_each!(bit_matrices, bit_matrices);
 }

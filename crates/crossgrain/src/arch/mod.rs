@@ -8,7 +8,7 @@
 //!     └ Register   a token, loads, stores, broadcast
 //!        ├ Lane32     32-bit lanes                             Serpent, SHA-256, parallel algorithms
 //!        └ ByteLanes  128-bit lanes of bytes                   byte-sliced ciphers
-//!           ├ GaloisBytes, ByteTables, BitMatrices             S-boxes, transpositions
+//!           ├ GaloisBytes, ByteTables                          S-boxes
 //!           └ CarrylessLanes  polynomial products              GHASH, tweaks
 //!              └ AesLanes     AES rounds
 //! ```
@@ -410,12 +410,6 @@ pub trait GaloisBytes: ByteLanes {
 pub trait ByteTables: ByteLanes {
     /// Replaces each byte x by byte x of the table. The four registers, of 64 bytes each, are the table.
     fn look_up(self, table: &[Self; 4]) -> Self;
-}
-
-/// A register whose 64-bit groups can be transposed as 8 × 8 bit matrices by one instruction (GFNI on x86).
-pub trait BitMatrices: ByteLanes {
-    /// Moves bit b of byte r of each 64-bit group to bit 7 − r of byte b: the transpose with its rows reversed.
-    fn transpose_8x8_reversed(self) -> Self;
 }
 
 /// A register of 128-bit lanes whose halves can be multiplied as polynomials over GF(2).

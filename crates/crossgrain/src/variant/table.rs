@@ -11,15 +11,14 @@ use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
-use crate::cipher::substitution::{Galois, Nibbles, Permute};
+use crate::cipher::substitution::{Galois, Permute};
 use crate::cipher::{Entry, aes, derived};
 use crate::kernel::Part;
 use crate::kernel::fused::Fused;
 #[cfg(feature = "search")]
 use crate::kernel::search::TableReuse;
 use crate::layout::convert::{
-    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
-    Transpose,
+    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Network, Transpose,
 };
 use crate::layout::repr::Repr;
 use crate::mode::ctr::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
@@ -33,7 +32,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(all, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(more_gates, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(all, W => hsliced_rows::<W>(&mut rows));
-    for_each_register!(all, W => aes::rows::bytesliced_rows::<W, Nibbles, 1>(&mut rows));
+    for_each_register!(nibbles_beat_circuits, W => aes::rows::bytesliced_rows::<W, crate::cipher::substitution::Nibbles, 1>(&mut rows));
     for_each_register!(byte_tables, W => aes::rows::bytesliced_rows::<W, Permute, 1>(&mut rows));
     for_each_register!(galois_of_16, W => aes::rows::bytesliced_rows::<W, Galois, 2>(&mut rows));
     for_each_register!(galois_of_32, W => aes::rows::bytesliced_rows::<W, Galois, 1>(&mut rows));
@@ -46,9 +45,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(all, W => words_of_blocks::<W>(&mut rows));
     derived::rows::push(&mut rows);
     transposition::<u64, Network>(&mut rows);
-    for_each_register!(all, W => transposition::<W, Network>(&mut rows));
     for_each_register!(all, W => transposition::<W, Interleave>(&mut rows));
-    for_each_register!(bit_matrices, W => transposition::<W, Matrices>(&mut rows));
     passes(&mut rows);
     rows
 });

@@ -6,11 +6,11 @@
 ///
 /// | name | registers |
 /// |---|---|
-/// | `all`, `all_from_widest`, `without_byte_tables`, `widest_without_byte_tables` | [`NeonWord`](super::NeonWord) |
+/// | `all`, `all_from_widest`, `without_byte_tables`, `widest_without_byte_tables`, `nibbles_beat_circuits` | [`NeonWord`](super::NeonWord) |
 /// | `more_gates` | [`Sha3Word`](super::Sha3Word) |
 /// | `many_without_rotations` | `NeonWord`, `Sha3Word` |
 /// | `aes`, `aes_without_galois`, `one_block`, `carryless_from_widest` | [`AesWord`](super::AesWord) |
-/// | `galois_of_16`, `galois_of_32`, `byte_tables`, `byte_tables_and_galois`, `bit_matrices` | none |
+/// | `galois_of_16`, `galois_of_32`, `byte_tables`, `byte_tables_and_galois` | none |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_register {
@@ -49,7 +49,9 @@ macro_rules! for_each_register {
     (galois_of_32, $W:ident => $run:expr) => {};
     (byte_tables, $W:ident => $run:expr) => {};
     (byte_tables_and_galois, $W:ident => $run:expr) => {};
-    (bit_matrices, $W:ident => $run:expr) => {};
+    (nibbles_beat_circuits, $W:ident => $run:expr) => {
+        for_each_register!(@ [NeonWord] $W $run)
+    };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
             type $W = $crate::engine::arch::$Register;

@@ -19,7 +19,6 @@ use std::arch::x86_64::{
     _mm_sfence, _mm_storeu_si128, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8,
     _mm256_gf2p8mul_epi8, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8,
     _mm512_gf2p8mul_epi8, _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8,
-    _mm512_set1_epi64,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -35,8 +34,8 @@ pub use self::tokens::{
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
 use super::{
-    AesLanes, Arithmetic, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32,
-    Lanes, Register, Shift, Word, eight, gates,
+    AesLanes, Arithmetic, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
+    Shift, Word, eight, gates,
 };
 
 /// Estimated costs of the kernels on these registers, for the planner. The cores were AMD's Zen 4.
@@ -450,23 +449,6 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     fn zero_bytes(self) -> u64 {
         // SAFETY: a value of this type exists, so its instructions do.
         unsafe { self.0.zero_bytes() }
-    }
-}
-
-impl BitMatrices for GfniWord512 {
-    #[inline(always)]
-    fn transpose_8x8_reversed(self) -> Self {
-        // SAFETY: a value of this type exists, so the CPU has AVX-512 and GFNI.
-        //
-        // The instruction multiplies the bytes of its first operand by the matrix in its second. With unit
-        // vectors as bytes (byte j = 1 << j) the products are the columns of the data, last row first.
-        Self(
-            unsafe {
-                let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
-                _mm512_gf2p8affine_epi64_epi8::<0>(units, self.0)
-            },
-            PhantomData,
-        )
     }
 }
 

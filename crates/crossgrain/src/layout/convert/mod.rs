@@ -1,19 +1,17 @@
 //! Conversions between representations, mainly between `blocks` and `bitsliced`.
 //!
 //! Both directions are the same map, a transposition of bit matrices. It exchanges bit k of a word's index
-//! with bit k of the index inside the word (docs/layouts.md). There are three implementations.
+//! with bit k of the index inside the word (docs/layouts.md). There are two implementations.
 //! `tests/laws.rs` compares each with the index map of `layout::repr` by setting single bits.
 
 mod blocks;
 mod groups;
 mod interleave;
-mod matrices;
 mod network;
 
 pub use blocks::{BlocksToBits, Copy};
 pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group, LaneGroup};
 pub use interleave::Interleave;
-pub use matrices::Matrices;
 pub use network::{Network, transpose_square};
 
 use crate::arch::{Buffers, Register, TILE_WORDS, Tile};
