@@ -188,12 +188,17 @@ impl Variant {
         }
     }
 
+    /// Whether it computes steps or rounds on a tile, and not the whole cipher.
+    pub fn is_step(&self) -> bool {
+        matches!(self.action, Action::Tile(part, ..) if part != Part::whole(part.family()))
+    }
+
     /// The share of its cost that is proportional to the number of rounds of the family's ciphers: all if it
     /// spans the whole cipher, none if it is a step.
     pub(crate) fn share_of_rounds(&self, family: Family) -> f64 {
         match self.action {
             _ if self.family != Some(family) => 0.0,
-            Action::Tile(part, ..) if part != Part::whole(family) => 0.0,
+            Action::Tile(..) if self.is_step() => 0.0,
             Action::SearchStep(Step::Comparison, ..) => 0.0,
             Action::Fused(fused, ..) => fused.share_of_rounds(),
             _ => 1.0,

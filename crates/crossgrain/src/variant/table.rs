@@ -127,8 +127,13 @@ pub(crate) fn bitsliced<W: Register>() -> Repr {
 
 /// The parts that need a row in this direction. A part that is its own inverse has one row for both
 /// directions.
-pub(crate) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
-    parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
+pub(crate) fn needed<P: Clone>(
+    parts: &[P],
+    planned: fn(P) -> Part,
+    direction: Direction,
+) -> impl Iterator<Item = Part> {
+    let parts = parts.iter().cloned().map(planned);
+    parts.filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
 }
 
 /// The row of a mode's kernel. Its name begins with the cipher's: `aes-gcm`, `aes-ocb-decrypt`.

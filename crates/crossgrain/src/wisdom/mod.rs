@@ -42,11 +42,12 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The signature of this machine and version.
     pub fn here() -> Self {
-        // Searches, derived kernels and kernels for records with their own keys are excluded. Cargo features
-        // decide whether they are in the table, and other plans do not depend on them.
+        // Searches, derived kernels, single steps and kernels for records with their own keys are excluded. Cargo
+        // features decide whether they are in the table, and other plans do not depend on them.
         let is_derived = |row: &&Variant| row.family.is_some_and(|family| !Entry::of(family).by_hand);
         let is_optional = |row: &&Variant| match row.action {
             Action::Search(..) => true,
+            Action::Tile(..) if row.is_step() => true,
             #[cfg(feature = "own-keys")]
             Action::Fused(fused, ..) | Action::Pass(fused) => fused == Fused::OwnKeys,
             _ => is_derived(row),

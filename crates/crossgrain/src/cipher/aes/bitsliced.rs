@@ -500,7 +500,7 @@ impl<W: Register> Step<W> {
     fn on_bundle(&self, state: &mut State<W>, phase: usize) {
         let &Self { isa, part, direction, ref key } = self;
         let key = &key.0[0];
-        match (part, direction) {
+        match (part.in_table(), direction) {
             (Part::AddRoundKey, _) => add_round_key(isa, state, key, phase),
             (Part::SubBytes, Direction::Encrypt) => {
                 sub_bytes_unfinished(direction, state);

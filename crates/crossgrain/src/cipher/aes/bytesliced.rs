@@ -75,7 +75,7 @@ impl<W: ByteLanes, Y: Substitution<W>> Step<W, Y> {
     #[inline(always)]
     fn on_state<const INVERSE: bool>(&self, state: State<W>) -> State<W> {
         let s = Lanes::<Aes, W, Y, 1>::new(self.isa, &self.forms);
-        match self.part {
+        match self.part.in_table() {
             Part::AddRoundKey => self.add_round_key(s, state),
             Part::SubBytes => self.sub_bytes::<INVERSE>(s, state),
             Part::MixColumns => mix_columns::<W, Y, INVERSE>(s, state),

@@ -162,7 +162,7 @@ impl<W: ByteLanes> Sliced<W> {
     #[inline(always)]
     fn on_bundle(&self, state: Bits<W>) -> Bits<W> {
         let &Self { isa, part, direction, ref keys } = self;
-        match (part, direction) {
+        match (part.in_table(), direction) {
             (Part::AddRoundKey, _) => add_round_key(isa, state, &keys[0]),
             (Part::SubBytes, Direction::Encrypt) => add_constant(aes_sbox::forward(state)),
             (Part::SubBytes, Direction::Decrypt) => aes_sbox::inverse(add_constant(state)),

@@ -32,6 +32,17 @@ impl Part {
     pub const ALL: [Self; 6] =
         [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::Round, Self::Cipher];
 
+    /// The parts in the table, in its order. Only the published mix needs single steps and rounds, which the feature
+    /// `steps` adds.
+    pub(crate) const IN_TABLE: &[Self] = if cfg!(feature = "steps") { &Self::ALL } else { &[Self::Cipher] };
+
+    /// The part itself, if it is in the table. A kernel of several parts asks for it, so that the compiler drops
+    /// those that are not.
+    #[inline(always)]
+    pub(crate) const fn in_table(self) -> Self {
+        if cfg!(feature = "steps") { self } else { Self::Cipher }
+    }
+
     /// The phase of a tile after this part, in representations where ShiftRows is a renaming.
     pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
         match (self, direction) {

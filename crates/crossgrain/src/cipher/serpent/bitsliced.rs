@@ -51,13 +51,13 @@ impl<W: Register> Sliced<W> {
     #[inline(always)]
     fn on_bundle(&self, bundle: &mut Bundle<'_, W>) {
         let &Self { isa, part, direction, first, .. } = self;
-        match part {
+        match part.in_table() {
             Part::KeyMixing => bundle.mix_key(isa, self.key(first)),
             Part::SBoxes => bundle.s_boxes::<false>(isa, direction, first, self.key(first)),
             Part::LinearTransform => bundle.transform(direction),
             // One call for both, since all S-boxes are inlined into it.
             Part::Round | Part::Cipher => {
-                let whitens = part == Part::Cipher;
+                let whitens = part.in_table() == Part::Cipher;
                 if whitens && direction == Direction::Decrypt {
                     bundle.mix_key(isa, self.key(ROUNDS));
                 }

@@ -31,7 +31,7 @@ fn serpent<'a>(part: Part, keys: &'a Keys<'_>) -> Option<(Step, &'a RoundKeys)> 
 
 /// The parts of Serpent on tiles that need a row in this direction.
 fn serpent_parts(direction: Direction) -> impl Iterator<Item = Part> {
-    needed(Step::ALL.map(Step::planned), direction)
+    needed(Step::IN_TABLE, Step::planned, direction)
 }
 
 /// Adds bit-sliced rows: parts, rounds and whole cipher.

@@ -29,6 +29,17 @@ impl Part {
     pub const ALL: [Self; 5] =
         [Self::KeyMixing, Self::SBoxes, Self::LinearTransform, Self::Round, Self::Cipher];
 
+    /// The parts in the table, in its order. Only the published mix needs single steps and rounds, which the feature
+    /// `steps` adds.
+    pub(crate) const IN_TABLE: &[Self] = if cfg!(feature = "steps") { &Self::ALL } else { &[Self::Cipher] };
+
+    /// The part itself, if it is in the table. A kernel of several parts asks for it, so that the compiler drops
+    /// those that are not.
+    #[inline(always)]
+    pub(crate) const fn in_table(self) -> Self {
+        if cfg!(feature = "steps") { self } else { Self::Cipher }
+    }
+
     /// The part as the planner names it.
     pub const fn planned(self) -> kernel::Part {
         let names = match self {

@@ -205,7 +205,7 @@ impl<W: Lane32> Step<W> {
     fn on_bundle(&self, state: State<W>) -> State<W> {
         let &Self { isa, part, direction, ref keys, round } = self;
         let key = &keys.words()[round];
-        match (part, direction) {
+        match (part.in_table(), direction) {
             (Part::KeyMixing, _) => mix_key(isa, state, key),
             (Part::SBoxes, Direction::Encrypt) => sbox_circuit::forward(round % 8, state),
             (Part::SBoxes, Direction::Decrypt) => sbox_circuit::inverse(round % 8, state),
