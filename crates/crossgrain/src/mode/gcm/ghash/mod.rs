@@ -189,9 +189,9 @@ const fn folded(power: u128) -> u128 {
 fn product(a: u128, b: u128) -> u128 {
     let halves = |block: u128| (block as u64, (block >> 64) as u64);
     let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
-    let cross = carryless(a_low, b_high) ^ carryless(a_high, b_low);
-    let low = carryless(a_low, b_low) ^ cross << 64;
-    let high = carryless(a_high, b_high) ^ cross >> 64;
+    let (low, high) = (carryless(a_low, b_low), carryless(a_high, b_high));
+    let cross = carryless(a_low ^ a_high, b_low ^ b_high) ^ low ^ high;
+    let (low, high) = (low ^ cross << 64, high ^ cross >> 64);
     let step = |low: u128| {
         let half = u128::from(low as u64);
         low.rotate_left(64) ^ half << 63 ^ half << 62 ^ half << 57
@@ -199,21 +199,31 @@ fn product(a: u128, b: u128) -> u128 {
     high ^ step(step(low))
 }
 
-/// The carry-less product, from integer products.
+/// The carry-less product, from integer products of 64 bits. WebAssembly and 32-bit CPUs have no wider ones.
 ///
-/// Each factor is split into five parts of every fifth bit. A product of two parts adds at most 13 ones at a
-/// place. Their carries do not reach the next used place, which is five bits higher.
+/// The high half is the low half of the product of the reversed factors, reversed.
 fn carryless(a: u64, b: u64) -> u128 {
-    const FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
-    let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);
-    let (a, b) = (every_fifth(a), every_fifth(b));
+    let low = carryless_low(a, b);
+    let high = carryless_low(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// The low half of the carry-less product.
+///
+/// Each factor is split into four parts of every fourth bit. A product of two parts adds at most 15 ones at a
+/// place below 60. Their carries do not reach the next used place, which is four bits higher. Carries of higher
+/// places leave the low half.
+fn carryless_low(a: u64, b: u64) -> u64 {
+    const FOURTH: u64 = 0x1111_1111_1111_1111;
+    let every_fourth = |number: u64| [0, 1, 2, 3].map(|first| number & FOURTH << first);
+    let (a, b) = (every_fourth(a), every_fourth(b));
     let mut product = 0;
-    for place in 0..5 {
+    for place in 0..4 {
         let mut sum = 0;
-        for i in 0..5 {
-            sum ^= a[i] * b[(5 + place - i) % 5];
+        for i in 0..4 {
+            sum ^= a[i].wrapping_mul(b[(4 + place - i) % 4]);
         }
-        product |= sum & FIFTH << place;
+        product |= sum & FOURTH << place;
     }
     product
 }
