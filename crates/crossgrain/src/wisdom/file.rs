@@ -6,10 +6,9 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Wisdom;
 use super::refused::Refused;
@@ -135,11 +134,11 @@ fn with_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     name.into()
 }
 
-/// A file name that no other thread or process uses at the same time.
+/// A file name that no other thread or process uses at the same time: a random number, because not every system
+/// numbers its processes.
 fn temporary_beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    with_suffix(path, format!(".tmp.{}.{count}", process::id()))
+    let random = RandomState::new().build_hasher().finish();
+    with_suffix(path, format!(".tmp.{random:016x}"))
 }
 
 /// A lock held while a file is changed. Other writers wait for it. The system releases it when its holder
