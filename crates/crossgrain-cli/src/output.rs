@@ -66,6 +66,9 @@ impl Output {
             Refusal::NoFile => {
                 Error::usage(format!("{name} is no file that could be resumed: leave out --resume"))
             }
+            Refusal::Io(error) if error.kind() == io::ErrorKind::Unsupported => {
+                Error::usage("this system has no file locks: leave out --resume")
+            }
             Refusal::Unsafe(_) | Refusal::Busy => refused(Name::File(unfinished(path)), refusal),
             _ => refused(&name, refusal),
         })?;

@@ -81,8 +81,11 @@ pub fn begin(
 /// name [`unfinished`] in every case. It is locked against other processes that resume it.
 ///
 /// # Errors
-/// As [`begin`] and [`continued`]; and [`Error::Busy`].
+/// As [`begin`] and [`continued`]; [`Error::Busy`]; and `Unsupported` on systems without file locks.
 pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Error> {
+    if !system::HAS_LOCKS {
+        return Err(io::Error::from(io::ErrorKind::Unsupported).into());
+    }
     let old = existing(path)?;
     if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_symlink()) {
         return Err(Error::NoFile);

@@ -7,6 +7,9 @@ use std::time::SystemTime;
 
 use crate::Error;
 
+/// Whether files can be locked. WASI has no locks.
+pub(crate) const HAS_LOCKS: bool = cfg!(windows);
+
 /// The identity of a file, which is unknown here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {}

@@ -12,6 +12,9 @@ use rustix::process::{Gid, geteuid};
 
 use crate::{Error, directory_of};
 
+/// Whether files can be locked.
+pub(crate) const HAS_LOCKS: bool = true;
+
 /// Read and write permission for the owner.
 const OWNER_ONLY: u32 = 0o600;
 
