@@ -14,7 +14,7 @@ pub const NAMES: [(Features, &str); 2] = [(Features::SIMD128, "simd128"), (Featu
 
 /// The first word of a cap, and the extensions that it allows.
 pub(crate) const CAP_BASES: [(&str, Features); 2] =
-    [("portable", Features::NONE), ("simd128", Features::SIMD128)];
+    [("portable", Features::NONE), ("simd128", Features::SIMD128.with(Features::AES))];
 
 /// Further words of a cap, and the extensions that they remove.
 pub(crate) const CAP_REMOVALS: [(&str, Features); 1] = [("aes", Features::AES)];
@@ -23,7 +23,7 @@ pub(crate) const CAP_REMOVALS: [(&str, Features); 1] = [("aes", Features::AES)];
 pub const CAPS: [&str; 2] = ["portable", "simd128"];
 
 /// A cap without AES instructions.
-pub const CAP_WITHOUT_AES: &str = "simd128";
+pub const CAP_WITHOUT_AES: &str = "simd128-aes";
 
 /// Further plans that `crossgrain bench` times: their names in its ids, and their caps.
 pub const BENCHMARKED_CAPS: [(&str, &str); 0] = [];

@@ -3,8 +3,8 @@
 //! A [`SimdWord`] is a `v128`. The whole program is compiled with simd128, so its intrinsics are safe
 //! functions. Kernels use it through the traits of the parent module.
 //!
-//! The engine compiles these instructions for the CPU. Where an instruction has no equal on x86-64, the
-//! comments here count what V8 makes of it. `i8x16_swizzle` takes two instructions there instead of one, because
+//! The engine compiles these instructions for the CPU. Where x86-64 has no such instruction, the comments
+//! give the number of instructions that V8 compiles it to. `i8x16_swizzle` takes two instructions there instead of one, because
 //! PSHUFB looks only at the low four bits of an index. The relaxed swizzle takes one, but programs with it
 //! need a newer engine.
 
