@@ -508,7 +508,7 @@ fn what_follows_is_known_for_long_jobs_alone() {
 fn asking_ahead_touches_nothing() {
     let (input, mut output) = (vec![1; Buffers::LONG_BYTES], vec![2; Buffers::LONG_BYTES]);
     let mut buffers = Buffers::apart(&input, &mut output).unwrap();
-    for at in [0, Buffers::LONG_BYTES - 64, Buffers::LONG_BYTES, 1 << 40] {
+    for at in [0, Buffers::LONG_BYTES - 64, Buffers::LONG_BYTES, usize::MAX / 2] {
         buffers.prefetch(at, 64);
     }
     assert!(output.iter().all(|&byte| byte == 2));
