@@ -32,6 +32,7 @@ mod site;
 mod steps;
 mod taint;
 mod test;
+mod wasm;
 mod weight;
 mod workspace;
 
@@ -81,6 +82,9 @@ enum Task {
     /// Build the library and the program for 64-bit ARM, run their tests under qemu, and exchange files with
     /// this machine
     Arm,
+    /// Build the library, the container and the program for WebAssembly, run their tests in wasmtime and Node,
+    /// and exchange files with this machine
+    Wasm,
     /// List what each library offers its users, under docs/api
     Api {
         /// Compare with what is there instead
@@ -165,8 +169,8 @@ enum Task {
         /// Which; all of them unless given
         packages: Vec<package::Package>,
     },
-    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `sanitize`, `statistics`,
-    /// `fuzz`, `mutants`
+    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `wasm`, `sanitize`,
+    /// `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
@@ -185,6 +189,7 @@ fn main() -> ExitCode {
         }
         Task::Asm { list, file, .. } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Arm => arm::run(),
+        Task::Wasm => wasm::run(),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Site => site::run().map(|()| ExitCode::SUCCESS),

@@ -6,7 +6,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{Result, arm, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
+use crate::{
+    Result, arm, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target, wasm,
+};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
@@ -44,6 +46,9 @@ pub(crate) fn run() -> Result<()> {
         return Err("tests failed on emulated 64-bit ARM".to_owned());
     }
     asm::run_for_arm(false, None)?;
+    if wasm::run()? != ExitCode::SUCCESS {
+        return Err("tests failed on WebAssembly".to_owned());
+    }
     sanitize::run()?;
     fuzz::run(&[], FUZZ_SECONDS)?;
     if mutants::is_there() {

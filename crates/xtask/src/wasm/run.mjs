@@ -1,19 +1,31 @@
 // Runs a program for wasm32-wasip1 in Node: `node run.mjs PROGRAM FOLDER ARGUMENT…`
 //
-// The program has the folder as its current folder, and this process's environment and standard streams.
+// The program has the folder as its current folder, also by its full path, and this process's environment and standard streams.
 
-import { readFile } from "node:fs/promises";
+import { openSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { env, exit } from "node:process";
 import { WASI } from "node:wasi";
+
+// Node makes pipes non-blocking, which programs for WASI do not expect. Opened again, they block.
+function blocking(path, flags, number) {
+  try {
+    return openSync(path, flags);
+  } catch {
+    return number; // not on this system
+  }
+}
 
 const [program, folder, ...arguments_] = process.argv.slice(2);
 const wasi = new WASI({
   version: "preview1",
   args: [program, ...arguments_],
   env,
-  preopens: { ".": folder },
+  preopens: { ".": folder, [resolve(folder)]: folder },
+  stdin: blocking("/dev/stdin", "r", 0),
+  stdout: blocking("/dev/stdout", "a", 1),
   returnOnExit: true,
 });
-const module_ = await WebAssembly.compile(await readFile(program));
+const module_ = await WebAssembly.compile(readFileSync(program));
 const instance = await WebAssembly.instantiate(module_, wasi.getImportObject());
 exit(wasi.start(instance));

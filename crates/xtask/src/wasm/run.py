@@ -1,6 +1,6 @@
 """Runs a program for wasm32-wasip1 in wasmtime: `python3 run.py PROGRAM FOLDER ARGUMENT…`
 
-The program has the folder as its current folder, and this process's environment and standard streams.
+The program has the folder as its current folder, also by its full path, and this process's environment and standard streams.
 """
 
 import os
@@ -21,6 +21,7 @@ wasi.inherit_stdin()
 wasi.inherit_stdout()
 wasi.inherit_stderr()
 wasi.preopen_dir(folder, ".")
+wasi.preopen_dir(folder, os.path.abspath(folder))
 store = Store(engine)
 store.set_wasi(wasi)
 instance = linker.instantiate(store, Module.from_file(engine, program))
