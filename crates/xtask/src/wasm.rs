@@ -374,7 +374,7 @@ fn exchange(engine: &[String], program: &Path, native: &Path) -> Result<usize> {
     Ok(count)
 }
 
-/// Builds the page and runs it in Node. Returns a line about what was checked.
+/// Builds the page and runs it in Node. Returns a line with the number of checks.
 ///
 /// # Errors
 /// If the build fails, or an answer is wrong.

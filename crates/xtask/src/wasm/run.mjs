@@ -2,7 +2,7 @@
 //
 // The program has the folder as its current folder, also by its full path, and this process's environment and standard streams.
 
-import { openSync, readFileSync } from "node:fs";
+import { fstatSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { env, exit } from "node:process";
 import { WASI } from "node:wasi";
@@ -10,9 +10,9 @@ import { WASI } from "node:wasi";
 // Node makes pipes non-blocking, which programs for WASI do not expect. Opened again, they block.
 function blocking(path, flags, number) {
   try {
-    return openSync(path, flags);
+    return fstatSync(number).isFIFO() ? openSync(path, flags) : number;
   } catch {
-    return number; // not on this system
+    return number; // closed, or a system without such paths
   }
 }
 
@@ -23,7 +23,7 @@ const wasi = new WASI({
   env,
   preopens: { ".": folder, [resolve(folder)]: folder },
   stdin: blocking("/dev/stdin", "r", 0),
-  stdout: blocking("/dev/stdout", "a", 1),
+  stdout: blocking("/dev/stdout", "w", 1),
   returnOnExit: true,
 });
 const module_ = await WebAssembly.compile(readFileSync(program));
