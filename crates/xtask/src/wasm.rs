@@ -261,21 +261,22 @@ impl Built {
         let mut names: Vec<_> = machines.flat_map(|machine| machine.tests.concat()).collect();
         names.sort_unstable();
         names.dedup();
-        // The command line has tests with the same names as the container's, so it is built by itself.
+        // One call of cargo, or each would compile the library with other features of its dependencies.
         let mut command = build.cargo(TARGET);
-        command.args(["-p", "crossgrain", "-p", "crossgrain-container"]);
-        command.args(names.iter().flat_map(|name| ["--test", name])).env("RUSTFLAGS", build.flags());
+        command.args(["-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-cli"]);
+        command.args(["--bin", "crossgrain"]).args(names.iter().flat_map(|name| ["--test", name]));
+        command.env("RUSTFLAGS", build.flags());
         let mut tests = BTreeMap::new();
         for artifact in artifacts(command)? {
-            if let (true, Some(path)) = (artifact["profile"]["test"] == true, artifact["executable"].as_str())
-            {
+            let folder = Path::new(artifact["manifest_path"].as_str().unwrap_or_default()).parent();
+            // The command line has a test of the same name as the container's. It starts programs.
+            let is_ours = folder.is_some_and(|folder| !folder.ends_with("crossgrain-cli"));
+            let is_test = artifact["profile"]["test"] == true && is_ours;
+            if let (true, Some(path)) = (is_test, artifact["executable"].as_str()) {
                 let name = artifact["target"]["name"].as_str().unwrap_or_default().to_owned();
                 tests.insert(name, PathBuf::from(path));
             }
         }
-        let mut command = build.cargo(TARGET);
-        command.args(["-p", "crossgrain-cli", "--bin", "crossgrain"]).env("RUSTFLAGS", build.flags());
-        succeed(&mut command)?;
         let program = build.folder().join(TARGET).join("debug/crossgrain.wasm");
         Ok(Self { tests, program })
     }
@@ -348,18 +349,10 @@ fn exchange(engine: &[String], program: &Path, native: &Path) -> Result<usize> {
     }
     for (cipher, mode, key_bytes, iv_bytes) in RAW {
         write_plain(&folder, 1 << 16)?;
+        let key: String = (0..key_bytes).map(|at| format!("{at:02x}")).collect();
         let mut outputs = Vec::new();
         for mut side in sides() {
-            side.args([
-                "raw",
-                "--cipher",
-                cipher,
-                "--mode",
-                mode,
-                "--key",
-                &"5a".repeat(key_bytes),
-                "--force",
-            ]);
+            side.args(["raw", "--cipher", cipher, "--mode", mode, "--key", &key, "--force"]);
             if iv_bytes > 0 {
                 side.args(["--iv", &"a5".repeat(iv_bytes)]);
             }
