@@ -10,7 +10,7 @@ mod common;
 
 use common::{painted, skip};
 use crossgrain::engine::arch::{
-    AesLanes, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Register,
+    AesLanes, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Lane64, Register,
 };
 use crossgrain::engine::cipher::Description as _;
 use crossgrain::engine::cipher::aes::description::Aes;
@@ -170,6 +170,23 @@ fn lanes_of_32_bits<W: Lane32>(isa: W::Isa) {
         for (i, j) in (0..16).map(|at| (at / 4, at % 4)) {
             assert_eq!(lane(&columns[i], part, j), lane(&rows[j], part, i));
         }
+    }
+}
+
+fn lanes_of_64_bits<W: Lane64>(isa: W::Isa) {
+    let lanes = |bytes: &[u8]| -> Vec<u64> {
+        bytes.as_chunks().0.iter().map(|&lane| u64::from_le_bytes(lane)).collect()
+    };
+    for seed in 0..8 {
+        let (a, b) = (bytes_for::<W>(170 + seed), bytes_for::<W>(190 + seed));
+        let (x, y) = (loaded::<W>(isa, &a), loaded::<W>(isa, &b));
+        let (a, b) = (lanes(&a), lanes(&b));
+        let sums: Vec<_> = a.iter().zip(&b).map(|(a, b)| a.wrapping_add(*b)).collect();
+        assert_eq!(lanes(&stored(x.add_lanes64(y))), sums);
+        let rotated = |count| a.iter().map(|lane| lane.rotate_left(count)).collect::<Vec<_>>();
+        assert_eq!(lanes(&stored(x.rotate_lanes64_left::<1>())), rotated(1));
+        assert_eq!(lanes(&stored(x.rotate_lanes64_left::<36>())), rotated(36));
+        assert_eq!(lanes(&stored(x.rotate_lanes64_left::<63>())), rotated(63));
     }
 }
 
@@ -333,6 +350,7 @@ fn registers_of_bytes_keep_their_contract() {
 #[test]
 fn registers_of_words_keep_their_contract() {
     on_each!(all, lanes_of_32_bits);
+    on_each!(all, lanes_of_64_bits);
     on_each!(all, shifts);
 }
 

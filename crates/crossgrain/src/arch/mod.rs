@@ -7,6 +7,7 @@
 //!  └ Shift      shifts, exchange of index bits                 transpositions
 //!     └ Register   a token, loads, stores, broadcast
 //!        ├ Lane32     32-bit lanes                             Serpent, SHA-256, parallel algorithms
+//!        ├ Lane64     64-bit lanes                             SHA-512
 //!        └ ByteLanes  128-bit lanes of bytes                   byte-sliced ciphers
 //!           ├ GaloisBytes, ByteTables                          S-boxes
 //!           └ CarrylessLanes  polynomial products              GHASH, tweaks
@@ -143,7 +144,7 @@ pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use tile::{
     wipe, wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack, wiping_deep_stack, wiping_stack,
 };
-pub use widest::{Work, on_widest};
+pub use widest::{Work, Work64, on_widest, on_widest64};
 pub use wiped::Wiped;
 pub(crate) use wiped::{WipedBytes, wipe_room};
 
@@ -302,6 +303,15 @@ pub trait Lane32: Register + Lanes {
 
     /// Bit i is set if lane i is zero. Bits above the last lane are clear.
     fn zero_lanes(self) -> u64;
+}
+
+/// A register of 64-bit lanes. [`Register::splat`] fills them, and [`Shift`] shifts them.
+pub trait Lane64: Register {
+    /// The sum of each 64-bit lane with the other's, modulo 2⁶⁴.
+    fn add_lanes64(self, other: Self) -> Self;
+
+    /// Each 64-bit lane rotated towards its high end by `COUNT` bits, 1 to 63.
+    fn rotate_lanes64_left<const COUNT: u32>(self) -> Self;
 }
 
 /// A register of one or more 128-bit lanes of bytes.

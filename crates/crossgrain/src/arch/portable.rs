@@ -1,7 +1,7 @@
 //! The language's integers as words: `u32` and `u64`. Every machine has them, so their token [`Portable`]
 //! needs no detection.
 
-use super::{Arithmetic, Features, Isa, Kernel, Lane32, Lanes, Register, Shift, U64, Word};
+use super::{Arithmetic, Features, Isa, Kernel, Lane32, Lane64, Lanes, Register, Shift, U64, Word};
 
 /// The token for plain integers. Anyone may construct it.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +99,18 @@ impl Lane32 for u32 {
     #[inline(always)]
     fn zero_lanes(self) -> u64 {
         u64::from(self == 0)
+    }
+}
+
+impl Lane64 for u64 {
+    #[inline(always)]
+    fn add_lanes64(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn rotate_lanes64_left<const COUNT: u32>(self) -> Self {
+        self.rotate_left(COUNT)
     }
 }
 

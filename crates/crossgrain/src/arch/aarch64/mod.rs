@@ -17,15 +17,15 @@ mod numbers;
 mod tokens;
 
 use std::arch::aarch64::{
-    uint8x16_t, vaddq_u8, vaddq_u32, vaddv_u8, vaddvq_u32, vandq_u8, vandq_u32, vbcaxq_u8, vbicq_u8,
-    vbslq_u8, vceqq_u32, vceqzq_u8, vceqzq_u32, vcltq_u32, vcltzq_s8, vclzq_u32, vcombine_u8, vcreate_u8,
-    vdupq_n_s32, vdupq_n_u8, vdupq_n_u32, vdupq_n_u64, veor3q_u8, veorq_u8, vget_high_u8, vget_low_u8,
-    vgetq_lane_u64, vld1q_u8, vmaxq_u32, vminq_u32, vmulq_u32, vmvnq_u8, vnegq_s32, vqtbl1q_u8,
+    uint8x16_t, vaddq_u8, vaddq_u32, vaddq_u64, vaddv_u8, vaddvq_u32, vandq_u8, vandq_u32, vbcaxq_u8,
+    vbicq_u8, vbslq_u8, vceqq_u32, vceqzq_u8, vceqzq_u32, vcltq_u32, vcltzq_s8, vclzq_u32, vcombine_u8,
+    vcreate_u8, vdupq_n_s32, vdupq_n_u8, vdupq_n_u32, vdupq_n_u64, veor3q_u8, veorq_u8, vget_high_u8,
+    vget_low_u8, vgetq_lane_u64, vld1q_u8, vmaxq_u32, vminq_u32, vmulq_u32, vmvnq_u8, vnegq_s32, vqtbl1q_u8,
     vreinterpretq_s8_u8, vreinterpretq_s32_u8, vreinterpretq_u8_s32, vreinterpretq_u8_u16,
     vreinterpretq_u8_u32, vreinterpretq_u8_u64, vreinterpretq_u16_u8, vreinterpretq_u32_u8,
     vreinterpretq_u64_u8, vrev32q_u8, vshlq_n_u32, vshlq_n_u64, vshlq_u32, vshrq_n_u64, vsriq_n_u32,
-    vst1q_u8, vtrn1q_u8, vtrn1q_u16, vtrn1q_u32, vtrn1q_u64, vtrn2q_u8, vtrn2q_u16, vtrn2q_u32, vtrn2q_u64,
-    vzip1q_u8, vzip1q_u32, vzip2q_u8, vzip2q_u32,
+    vsriq_n_u64, vst1q_u8, vtrn1q_u8, vtrn1q_u16, vtrn1q_u32, vtrn1q_u64, vtrn2q_u8, vtrn2q_u16, vtrn2q_u32,
+    vtrn2q_u64, vzip1q_u8, vzip1q_u32, vzip2q_u8, vzip2q_u32,
 };
 use std::arch::asm;
 use std::fmt;
@@ -38,7 +38,7 @@ pub use self::tokens::{Neon, NeonAes, NeonSha3, hashes_best_in_lanes};
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
 use super::{
-    Arithmetic, ByteLanes, Isa, Lane32, Lanes, Register, Shift, Word, exchange_by_shifts, gates,
+    Arithmetic, ByteLanes, Isa, Lane32, Lane64, Lanes, Register, Shift, Word, exchange_by_shifts, gates,
     ones_then_zeros, parts,
 };
 
@@ -323,6 +323,21 @@ impl<I: Gates> Lane32 for Vector<I> {
             let zeros = vceqzq_u32(vreinterpretq_u32_u8(self.0));
             u64::from(vaddvq_u32(vandq_u32(zeros, vreinterpretq_u32_u8(bits.0))))
         }
+    }
+}
+
+impl<I: Gates> Lane64 for Vector<I> {
+    #[inline(always)]
+    fn add_lanes64(self, other: Self) -> Self {
+        vector!(vreinterpretq_u8_u64(vaddq_u64(vreinterpretq_u64_u8(self.0), vreinterpretq_u64_u8(other.0))))
+    }
+
+    #[inline(always)]
+    fn rotate_lanes64_left<const COUNT: u32>(self) -> Self {
+        by_count!(63, COUNT, N => vector!({
+            let lanes = vreinterpretq_u64_u8(self.0);
+            vreinterpretq_u8_u64(vsriq_n_u64::<{ 64 - N }>(vshlq_n_u64::<N>(lanes), lanes))
+        }))
     }
 }
 

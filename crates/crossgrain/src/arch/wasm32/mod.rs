@@ -16,8 +16,8 @@ use std::arch::wasm32::{
     f32x4_add, f32x4_div, f32x4_eq, f32x4_lt, f32x4_mul, f32x4_sqrt, i8x16_eq, i8x16_shr, i8x16_shuffle,
     i8x16_swizzle, i16x8_shuffle, i32x4_shuffle, i64x2_shuffle, u8x16_add, u8x16_bitmask, u8x16_splat,
     u32x4_add, u32x4_bitmask, u32x4_eq, u32x4_lt, u32x4_max, u32x4_min, u32x4_mul, u32x4_shl, u32x4_shr,
-    u32x4_splat, u64x2_extract_lane, u64x2_shl, u64x2_shr, u64x2_splat, v128, v128_and, v128_andnot,
-    v128_bitselect, v128_load, v128_not, v128_or, v128_store, v128_xor,
+    u32x4_splat, u64x2_add, u64x2_extract_lane, u64x2_shl, u64x2_shr, u64x2_splat, v128, v128_and,
+    v128_andnot, v128_bitselect, v128_load, v128_not, v128_or, v128_store, v128_xor,
 };
 use std::fmt;
 use std::ops::{BitAnd, BitXor, Not};
@@ -26,7 +26,9 @@ pub(crate) use self::list::for_each_register;
 pub use self::tokens::{Simd128, hashes_best_in_lanes};
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
-use super::{Arithmetic, ByteLanes, Lane32, Lanes, Register, Shift, Word, gates, ones_then_zeros, parts};
+use super::{
+    Arithmetic, ByteLanes, Lane32, Lane64, Lanes, Register, Shift, Word, gates, ones_then_zeros, parts,
+};
 
 /// Estimated costs of the kernels on these registers, for the planner. docs/measuring.md says where they were measured.
 pub const ESTIMATES: &str = include_str!("estimates.txt");
@@ -207,6 +209,18 @@ impl Lane32 for SimdWord {
     #[inline(always)]
     fn zero_lanes(self) -> u64 {
         u32x4_bitmask(u32x4_eq(self.0, u32x4_splat(0))).into()
+    }
+}
+
+impl Lane64 for SimdWord {
+    #[inline(always)]
+    fn add_lanes64(self, other: Self) -> Self {
+        Self(u64x2_add(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn rotate_lanes64_left<const COUNT: u32>(self) -> Self {
+        Self(v128_or(u64x2_shl(self.0, COUNT), u64x2_shr(self.0, 64 - COUNT)))
     }
 }
 

@@ -34,8 +34,8 @@ pub use self::tokens::{
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{fetches_in_place, shuffles_whole_registers, stores_best_past_caches};
 use super::{
-    AesLanes, Arithmetic, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
-    Shift, Word, eight, gates,
+    AesLanes, Arithmetic, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lane64, Lanes,
+    Register, Shift, Word, eight, gates,
 };
 
 /// Estimated costs of the kernels on these registers, for the planner. The cores were AMD's Zen 4.
@@ -251,6 +251,20 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
     fn zero_lanes(self) -> u64 {
         // SAFETY: a value of this type exists, so its instructions do.
         unsafe { self.0.zero_u32() }
+    }
+}
+
+impl<R: Raw, I: Isa> Lane64 for Vector<R, I> {
+    #[inline(always)]
+    fn add_lanes64(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.add_u64(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn rotate_lanes64_left<const COUNT: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.rotate_u64_left(COUNT) }, PhantomData)
     }
 }
 

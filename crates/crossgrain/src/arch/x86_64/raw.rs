@@ -29,11 +29,12 @@ use std::arch::x86_64::{
     _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
     _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_mask_storeu_epi64,
     _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64, _mm512_maskz_mov_epi8, _mm512_mullo_epi32,
-    _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
-    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask,
-    _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512, _mm512_zextsi128_si512,
+    _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_shuffle_i64x2, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64,
+    _mm512_storeu_si512, _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask,
+    _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_zextsi128_si512,
 };
 
 use super::numbers::Numbers;
@@ -136,6 +137,12 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     unsafe fn rotate_lanes_left(self, count: u32) -> Self {
         // SAFETY: the caller has the instructions of this width.
         unsafe { self.shift_lanes_left(count).xor(self.shift_lanes_right(32 - count)) }
+    }
+    /// 64-bit lanes rotated left by `count` bits, 1 to 63.
+    #[inline(always)]
+    unsafe fn rotate_u64_left(self, count: u32) -> Self {
+        // SAFETY: the caller has the instructions of this width.
+        unsafe { self.shift_left(count).xor(self.shift_right(64 - count)) }
     }
 }
 
@@ -351,6 +358,9 @@ raw!(
     fn select(self, one: Self, zero: Self) -> Self { _mm512_ternarylogic_epi64::<0xca>(self, one, zero) }
     fn rotate_lanes_left(self, count: u32) -> Self {
         _mm512_rolv_epi32(self, _mm512_set1_epi32(count.cast_signed()))
+    }
+    fn rotate_u64_left(self, count: u32) -> Self {
+        _mm512_rolv_epi64(self, _mm512_set1_epi64(i64::from(count)))
     }
     fn multiply_u32(self, other: Self) -> Self { _mm512_mullo_epi32(self, other) }
     fn zero_bytes(self) -> u64 { _mm512_testn_epi8_mask(self, self) }
