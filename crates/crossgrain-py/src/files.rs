@@ -32,7 +32,7 @@ const EXISTS: i32 = 17;
 
 /// An error of the container, or the system's error inside it, as a Python exception. `path` is the file that
 /// was read or written, if it has one.
-fn refused(refusal: Refusal, path: Option<&Path>) -> PyErr {
+pub(crate) fn refused(refusal: Refusal, path: Option<&Path>) -> PyErr {
     let told = refusal.to_string();
     match refusal {
         Refusal::Io(error) => failed(error, path),
@@ -205,22 +205,22 @@ impl Drop for Writer {
     }
 }
 
-const fn secret_name(is_passphrase: bool) -> &'static str {
+pub(crate) const fn secret_name(is_passphrase: bool) -> &'static str {
     if is_passphrase { "passphrase" } else { "key" }
 }
 
-fn options(threads: usize, costs: Option<Arc<Costs>>) -> Options {
+pub(crate) fn options(threads: usize, costs: Option<Arc<Costs>>) -> Options {
     Options { threads, costs, ..Options::default() }
 }
 
-fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
+pub(crate) fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
     if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
 }
 
 /// The threads for opening a file. Argon2id runs its lanes on threads whatever number the caller gave for the
 /// rest. They must be those of this process's pool: the threads of a parent that forked this process do not
 /// exist here.
-fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
+pub(crate) fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
     match secret {
         Secret::Key(_) => threads,
         Secret::Passphrase(_) => 0,

@@ -5,6 +5,7 @@
 
 mod bitgen;
 mod buffer;
+mod chunks;
 mod device;
 mod draw;
 mod file_object;
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::modes, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
+    module.add_class::<chunks::Chunks>()?;
     module.add_class::<files::Reader>()?;
     module.add_class::<files::Writer>()?;
     module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
