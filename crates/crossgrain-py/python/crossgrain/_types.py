@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     #: An object that lends its bytes. For type checkers, NumPy's arrays are buffers from Python 3.12 on only.
     Bytes: TypeAlias = Union[Buffer, np.ndarray[Any, Any]]
 
+    #: Sources of keys and passphrases: bytes, or a function of a path that returns them.
+    KeySource: TypeAlias = Union[Bytes, Callable[[str], Bytes]]
+    PassphraseSource: TypeAlias = Union[str, Bytes, Callable[[str], Union[str, Bytes]]]
+
     #: The key of a generator.
     Key: TypeAlias = Union[SupportsIndex, Bytes, Sequence[SupportsIndex]]
     #: The seed of a generator.
