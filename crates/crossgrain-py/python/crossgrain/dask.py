@@ -1,4 +1,4 @@
-"""Dask arrays of random numbers, and key search on a Dask cluster.
+"""Dask arrays of random numbers, and encryption of files and key search on a Dask cluster.
 
 Element i of an array, counted in C's order, is word i of the stream, in whatever chunk and on whatever worker.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 from numpy.random import Generator
 
+from ._dask_files import decrypt_files, encrypt_files
 from ._search_dask import search
 from .random import AESCounter, SerpentCounter, _shape
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from ._types import Chunks, Source
 
-__all__ = ["bits", "search", "uniform"]
+__all__ = ["bits", "decrypt_files", "encrypt_files", "search", "uniform"]
 
 
 def uniform(size: SupportsIndex | Sequence[SupportsIndex], *, chunks: Chunks = "auto", seed: Source = None) -> da.Array:
