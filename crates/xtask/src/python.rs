@@ -17,26 +17,34 @@ pub(crate) const BUILDS: &str = "maturin>=1.10,<2";
 
 /// Packages that the tests require, and those that they use if available.
 const NEEDED: [&str; 3] = ["numpy>=1.25", "pytest", "hypothesis"];
-const USED: [&str; 11] = [
+const USED: [&str; 17] = [
     "cffi",
     "cryptography",
     "dask[array]",
     "distributed",
+    "flask", // the two from which moto makes a server
+    "flask-cors",
     "matplotlib",
+    "moto[s3]",
     "mypy",
     "numba",
     "numpydoc",
     "pyright",
     "randomgen",
+    "s3fs",
     "scipy",
+    "xarray",
+    "zarr",
 ];
+/// Packages that only the tests of the wheel use: another 230 MB.
+const USED_AT_NIGHT: [&str; 3] = ["dask[dataframe]", "duckdb", "pyarrow"];
 
 /// Runs the tests with the workspace's module.
 ///
 /// # Errors
 /// If a program cannot be started, built or copied.
 pub(crate) fn run() -> Result<ExitCode> {
-    let Some(environment) = environment(&NEEDED) else { return Ok(ExitCode::SUCCESS) };
+    let Some(environment) = environment(&NEEDED, &USED) else { return Ok(ExitCode::SUCCESS) };
     put_package(&environment, &workspace::build()?.module)?;
     test(&environment)
 }
@@ -46,7 +54,9 @@ pub(crate) fn run() -> Result<ExitCode> {
 /// # Errors
 /// If a program cannot be started, or the wheel cannot be built or installed.
 pub(crate) fn run_with_wheel() -> Result<ExitCode> {
-    let Some(environment) = environment_with_maturin() else { return Ok(ExitCode::SUCCESS) };
+    let Some(environment) = environment_with_maturin(&[&USED[..], &USED_AT_NIGHT].concat()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
     put_wheel(&environment, "dev")?;
     test(&environment)
 }
@@ -56,7 +66,7 @@ pub(crate) fn run_with_wheel() -> Result<ExitCode> {
 /// # Errors
 /// As [`run_with_wheel`], or if a generator gives a wrong result.
 pub(crate) fn bench() -> Result<ExitCode> {
-    if let Some(environment) = environment_with_maturin() {
+    if let Some(environment) = environment_with_maturin(&USED) {
         put_wheel(&environment, "release")?;
         succeed(
             Command::new(program(&environment, "python")).arg("bench/generators.py").current_dir(root()),
@@ -66,13 +76,13 @@ pub(crate) fn bench() -> Result<ExitCode> {
 }
 
 /// The same, with the tool that builds a wheel.
-fn environment_with_maturin() -> Option<PathBuf> {
-    environment(&[&[BUILDS], &NEEDED[..]].concat())
+fn environment_with_maturin(used: &[&str]) -> Option<PathBuf> {
+    environment(&[&[BUILDS], &NEEDED[..]].concat(), used)
 }
 
 /// A fresh environment with the required and optional packages. `None`, with a message, if it cannot be
 /// created.
-fn environment(needed: &[&str]) -> Option<PathBuf> {
+fn environment(needed: &[&str], used: &[&str]) -> Option<PathBuf> {
     let environment = root().join(target()).join("python");
     if !has_environment(&environment) {
         println!("skipped: python (python3 with its venv is not installed)");
@@ -80,14 +90,14 @@ fn environment(needed: &[&str]) -> Option<PathBuf> {
     }
     let wheels = "--only-binary=:all:";
     // One call, so that pip resolves all versions together.
-    if succeeds(install(&environment).arg(wheels).args(needed).args(USED)) {
+    if succeeds(install(&environment).arg(wheels).args(needed).args(used)) {
         return Some(environment);
     }
     if !succeeds(install(&environment).args(needed)) {
         println!("skipped: python (pip cannot install {})", needed.join(" "));
         return None;
     }
-    for package in USED {
+    for package in used {
         if !succeeds(install(&environment).args([wheels, package])) {
             println!("skipped: Python tests with {package} (pip cannot install it)");
         }
@@ -121,9 +131,29 @@ fn put_package(environment: &Path, module: &Path) -> Result<()> {
         for source in fs::read_dir(sources)?.flatten().filter(|source| source.path().is_file()) {
             fs::copy(source.path(), package.join(source.file_name()))?;
         }
-        fs::copy(module, package.join(module_name))
+        fs::copy(module, package.join(module_name))?;
+        put_entry_points(&package.with_extension("dist-info"))
     });
-    copied.map(|_| ()).map_err(|error| format!("{}: {error}", package.display()))
+    copied.map_err(|error| format!("{}: {error}", package.display()))
+}
+
+/// Writes the entry points of `pyproject.toml`, as an installer does: other packages find ours by them.
+fn put_entry_points(folder: &Path) -> std::io::Result<()> {
+    let project = fs::read_to_string(root().join("pyproject.toml"))?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("METADATA"), "Metadata-Version: 2.1\nName: crossgrain\nVersion: 0\n")?;
+    fs::write(folder.join("entry_points.txt"), entry_points(&project))
+}
+
+/// The entry points of a project, in the format of installed packages.
+fn entry_points(project: &str) -> String {
+    let mut points = String::new();
+    for section in project.split("[project.entry-points.").skip(1) {
+        let (group, names) = section.split_once(']').unwrap_or_default();
+        let names = names.split("\n[").next().unwrap_or_default();
+        points += &format!("[{group}]\n{}\n", names.trim()).replace('"', "");
+    }
+    points
 }
 
 /// Creates the environment, and replaces an existing one.
@@ -189,7 +219,14 @@ fn succeeds(command: &mut Command) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::in_rusts_words;
+    use super::{entry_points, in_rusts_words};
+
+    #[test]
+    fn entry_points_are_those_of_the_project() {
+        let project = "[project]\nname = \"a\"\n\n[project.entry-points.\"b.c\"]\nd = \"e:F\"\n\n\
+            [project.entry-points.g]\nh = \"i:J\"\n\n[tool]\nk = \"l\"\n";
+        assert_eq!(entry_points(project), "[b.c]\nd = e:F\n[g]\nh = i:J\n");
+    }
 
     #[test]
     fn summaries_are_counted() {
