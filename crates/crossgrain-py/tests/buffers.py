@@ -42,11 +42,14 @@ NO_BUFFERS = set(
     memory_kib search skip limit shard goes_on device seed counter bits delta jumps size output n_children kind position
     length value decrypt costs runners_up ax client journal restore shard_seconds retries chunks number candidate found
     bundle_blocks fixed_ns per_byte_ns stages round leaks job plans json total pure pure_with_ends gain_percent greedy args
-    low high endpoint encoding errors newline
+    low high endpoint encoding errors newline sources targets key_file key_env passphrase_file passphrase_env source_options
+    target_options compute
     """.split()
 )
 
-#: Parameters with the name of a buffer: paths and file objects, and arrays of integers.
+#: Parameters with the name of a buffer: paths and file objects, and arrays of integers. Functions that may also take a
+#: function copy a key as `bytes_of` does.
+NO_BUFFERS |= {f"{function}_files.{secret}" for function in ("encrypt", "decrypt") for secret in ("key", "passphrase")}
 NO_BUFFERS |= {"EncryptedFile.file", "open.file", *(f"{cls}.fill_integers.out" for cls in ("AESCounter", "SerpentCounter"))}
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import warnings
 
@@ -11,7 +12,7 @@ import pytest
 import crossgrain
 import crossgrain.dask
 
-MODULES = ["crossgrain", "_device", "_files", "_modes", "_plan", "_search", "_search_dask", "_trace", "dask", "parallel", "random"]
+MODULES = ["crossgrain", "_dask_files", "_device", "_files", "_modes", "_plan", "_search", "_search_dask", "_trace", "dask", "fsspec", "parallel", "random", "zarr"]
 
 
 def module(name):
@@ -20,8 +21,8 @@ def module(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_give_what_they_say(name, tmp_path, monkeypatch):
-    if name in ("dask", "_search_dask"):
-        pytest.importorskip("dask.array")
+    for needed in {"dask": ["dask.array"], "_search_dask": ["dask.array"], "_dask_files": ["dask"]}.get(name, [name] if name in ("fsspec", "zarr") else []):
+        pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     told = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
@@ -32,7 +33,8 @@ def test_examples_give_what_they_say(name, tmp_path, monkeypatch):
 
 def public():
     """The public functions and methods."""
-    for of in (crossgrain, crossgrain.random, crossgrain.parallel, crossgrain.dask):
+    found = [importlib.import_module(f"crossgrain.{name}") for name in ("fsspec", "zarr") if importlib.util.find_spec(name)]
+    for of in (crossgrain, crossgrain.random, crossgrain.parallel, crossgrain.dask, *found):
         for name in of.__all__:
             thing = getattr(of, name)
             if inspect.isfunction(thing):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from typing_extensions import assert_type
 
 import crossgrain
-from crossgrain import CipherName, parallel
+from crossgrain import CipherName, dask, fsspec, parallel
 from crossgrain.random import AESCounter, SerpentCounter, default_rng
 
 key = crossgrain.generate_key()
@@ -88,6 +88,13 @@ def compute(array: NDArray[np.float64]) -> None:
     assert_type(parallel.gather(array, parallel.Vector(array)), parallel.Vector)
 
 
+def encrypt(names: list[str]) -> None:
+    assert_type(fsspec.EncryptedFileSystem("s3", {"anon": True}, key_env="KEY").cat_file("bucket/key"), bytes)
+    fsspec.EncryptedFileSystem("memory", key=lambda path: key, suite="aes-256-ocb")
+    dask.encrypt_files(names, "sealed", key_file=Path("key"))
+    dask.decrypt_files("sealed/*", names, passphrase="words", overwrite=True)
+
+
 found: list[crossgrain.Found] = crossgrain.search_shard(crossgrain.Search(cipher="aes-128", known=[], key_mask=""))
 try:
     pass
@@ -112,16 +119,20 @@ AESCounter(1).advance(1.9)
 AESCounter(1).jumped(0.5)
 AESCounter(1).fill_at(1.5, bytearray(8))
 AESCounter(1).fill(bytearray(8), kind="normal")
+fsspec.EncryptedFileSystem("memory", key="00")
+fsspec.EncryptedFileSystem("memory", key=b"", suite="none")
+dask.encrypt_files("a", "b", key=5)
 """.strip().splitlines()
 
-HEAD = "import crossgrain\nfrom crossgrain.random import AESCounter\n"
+HEAD = "import crossgrain\nfrom crossgrain import dask, fsspec\nfrom crossgrain.random import AESCounter\n"
 
 
 def checked(checker, folder, path):
     """Runs a type checker, and returns its findings."""
     pytest.importorskip(checker)
     if checker == "mypy":
-        command = ["mypy", "--strict", "--cache-dir", str(folder / "cache"), str(path)]
+        # fsspec, pandas and others have no types.
+        command = ["mypy", "--strict", "--disable-error-code", "import-untyped", "--cache-dir", str(folder / "cache"), str(path)]
     else:
         command = ["pyright", "--pythonpath", sys.executable, str(path)]
     # Runs outside of the checkout, where the package lies without its native half.
@@ -136,9 +147,11 @@ checkers = pytest.mark.parametrize("checker", ["mypy", "pyright"])
 
 
 def test_the_stubs_are_those_of_the_package(tmp_path):
-    pytest.importorskip("mypy")
-    # PyO3's list of exports would report every item twice. Most types are for type checkers only.
-    (tmp_path / "allowed").write_text("crossgrain._native.__all__\ncrossgrain._types\\..*\n")
+    for needed in ("mypy", "fsspec", "zarr"):
+        pytest.importorskip(needed)
+    # PyO3's list of exports would report every item twice. Most types are for type checkers only. fsspec has no types.
+    allowed = ["crossgrain._native.__all__", r"crossgrain._types\..*", "crossgrain._remote.EncryptedObject", "crossgrain.fsspec.EncryptedFileSystem"]
+    (tmp_path / "allowed").write_text("\n".join(allowed))
     command = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "crossgrain"]
     # Runs outside of the checkout, where the package lies without its native half.
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
@@ -169,14 +182,16 @@ def test_examples_have_types(checker, tmp_path):
     folder = tmp_path / "pages"
     folder.mkdir()
     for page, blocks in pages.PAGES.items():
-        if blocks:
-            (folder / f"{page.stem.replace('-', '_').lower()}.py").write_text("".join(blocks))
+        if blocks := [block for block in blocks if not pages.missing(block)]:
+            (folder / f"{page.parent.name}_{page.stem}.py".replace("-", "_").lower()).write_text("".join(blocks))
     code, told = checked(checker, tmp_path, folder)
     assert code == 0, told
 
 
 @checkers
 def test_the_package_has_types(checker, tmp_path):
+    for needed in ("fsspec", "zarr"):
+        pytest.importorskip(needed)
     if checker == "mypy":
         pytest.importorskip(checker)
         done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", "cache", "-p", "crossgrain"], cwd=tmp_path, capture_output=True, text=True)
@@ -210,6 +225,6 @@ def test_the_names_are_those_of_the_engine():
 
 def test_nothing_leaks_into_the_namespace():
     public = {name for name in dir(crossgrain) if not name.startswith("_")}
-    assert public - set(crossgrain.__all__) <= {"dask"}
+    assert public - set(crossgrain.__all__) <= {"dask", "fsspec", "zarr"}
     assert set(crossgrain.__all__) <= set(dir(crossgrain))
     assert crossgrain.open.__module__ == "crossgrain._files"
