@@ -1,8 +1,8 @@
-//! Measures key derivation on one thread, in words per second. The functions are PBKDF2 with SHA-256 and
-//! plain SHA-256, on 32-bit lanes in registers of every width, and by the crates `pbkdf2` and `sha2`. It also
+//! Measures key derivation on one thread, in words per second. The functions are PBKDF2 with SHA-1, SHA-256 and
+//! SHA-512 and plain SHA-256, on lanes in registers of every width, and by the crates `pbkdf2`, `sha1` and `sha2`. It also
 //! measures how fast one thread feeds words to a device that takes no time.
 //!
-//! `cargo run --release -p crossgrain-search --example derive -- [ITERATIONS]`. The fastest of seven runs
+//! `cargo run --release -p crossgrain-search --all-features --example derive -- [ITERATIONS]`. The fastest of seven runs
 //! counts.
 #![allow(clippy::unwrap_used, reason = "an example")]
 
@@ -31,8 +31,8 @@ fn fastest(mut work: impl FnMut()) -> Duration {
     (0..7).map(turn).min().unwrap()
 }
 
-fn pbkdf2(iterations: u32) -> Kdf {
-    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations }
+fn pbkdf2(hash: Hash, iterations: u32) -> Kdf {
+    Kdf::Pbkdf2 { hash, salt: b"salt".to_vec(), iterations }
 }
 
 fn word(at: usize) -> String {
@@ -46,8 +46,9 @@ fn told(name: &str, count: usize, time: Duration) {
 /// Derives keys from many words, by the crates and by lanes.
 fn derivations(kdf: &Kdf, times: usize) {
     let derivation = Derivation::new(kdf, KEY_BYTES).unwrap();
-    let (mut blocks, mut keys) = (vec![0; 64 * WORDS], vec![0; KEY_BYTES * WORDS]);
-    for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
+    let block_bytes = derivation.block_bytes();
+    let (mut blocks, mut keys) = (vec![0; block_bytes * WORDS], vec![0; KEY_BYTES * WORDS]);
+    for (at, block) in blocks.chunks_exact_mut(block_bytes).enumerate() {
         assert!(derivation.pad(word(at).as_bytes(), block));
     }
     let words: Vec<_> = (0..WORDS).map(word).collect();
@@ -101,7 +102,7 @@ impl Derive for Idle {
 }
 
 fn feeding() {
-    let (kdf, list) = (pbkdf2(1), b"password1\n".repeat(1 << 20));
+    let (kdf, list) = (pbkdf2(Hash::Sha256, 1), b"password1\n".repeat(1 << 20));
     let mut key = vec![0; KEY_BYTES];
     kdf.derive(b"password1", &mut key).unwrap();
     let pair = Pair::whole(Direction::Encrypt, [1; 16], [2; 16]);
@@ -122,7 +123,9 @@ fn feeding() {
 
 fn main() {
     let iterations = std::env::args().nth(1).map_or(1000, |typed| typed.parse().unwrap());
-    derivations(&pbkdf2(iterations), 1);
+    for hash in [Hash::Sha1, Hash::Sha256, Hash::Sha512] {
+        derivations(&pbkdf2(hash, iterations), 1);
+    }
     derivations(&Kdf::Sha256, 1000);
     feeding();
 }

@@ -9,13 +9,13 @@ use std::ops::Range;
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
 
+use super::components::Components;
 use super::derivation::{BLOCK_BYTES, Derivation};
 use super::deriving::Deriving;
 use super::job::{Hit, Known, Search, Watch, mixed};
 use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
-use crossgrain::Features;
 use crossgrain::engine::wiping_deep_stack;
 use crossgrain::plan::TableReuse;
 
@@ -25,8 +25,9 @@ const BATCH_KEYS: usize = 4096;
 /// Keys among which a planted key is searched.
 const PROOF_KEYS: usize = 512;
 
-/// Keys that the CPU derives at a time if the KDF has iterations: whole bundles of the widest registers.
-const SLOW_KEYS: usize = 64;
+/// Keys that the CPU derives at a time on lanes, and if a key takes long: whole bundles of the widest registers.
+const LANE_KEYS: usize = 64;
+const SLOW_KEYS: usize = 16;
 
 /// Candidates waiting to be tried. Each thread has one batch.
 pub(super) struct Batch<'a> {
@@ -58,27 +59,22 @@ pub(super) struct Batch<'a> {
 enum Made<'a> {
     /// Each is derived when it is added.
     Each(Deriver),
-    /// All are derived together.
-    Together(Together<'a>),
+    /// All are derived together, on lanes.
+    Lanes(&'a Components),
+    /// All are derived together, by a device.
+    Fed(Fed<'a>),
 }
 
-/// Candidates that wait to be derived together.
-struct Together<'a> {
+/// Candidates that wait to be derived by a device.
+struct Fed<'a> {
     derivation: &'a Derivation,
-    place: Place<'a>,
+    device: &'a Deriving,
     /// The padded blocks of the candidates, one each.
     blocks: Zeroizing<Vec<u8>>,
     /// Indices of the candidates that do not fit a block. The reference derives their keys.
     alone: Vec<usize>,
     /// The counter from which a device generates the blocks. It replaces `blocks`.
     counted: Option<Counted>,
-}
-
-/// The place where keys are derived.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    Cpu(Features),
-    Device(&'a Deriving),
 }
 
 impl<'a> Batch<'a> {
@@ -92,11 +88,17 @@ impl<'a> Batch<'a> {
     ) -> Result<Self, Error> {
         let key_bytes = search.key_bytes().unwrap_or(0);
         let made = match search.on_lanes() {
-            Some((derivation, features)) => Made::Together(Together::new(derivation, Place::Cpu(features))),
+            Some(components) => Made::Lanes(components),
             None => Made::Each(search.kdf().deriver(key_bytes)?),
         };
         let most = match &made {
-            Made::Together(together) if together.derivation.turns() > 0 => SLOW_KEYS,
+            Made::Lanes(components) => {
+                if components.is_slow() {
+                    SLOW_KEYS
+                } else {
+                    LANE_KEYS
+                }
+            }
             Made::Each(_) if !search.is_by_blocks() => 1,
             _ => BATCH_KEYS,
         };
@@ -125,15 +127,14 @@ impl<'a> Batch<'a> {
         base: BigUint,
         device: &'a Deriving,
     ) -> Result<Self, Error> {
-        let derivation = device.derivation();
-        let made = Made::Together(Together::new(derivation, Place::Device(device)));
+        let made = Made::Fed(Fed::new(device));
         Ok(Self { made, most: device.words(), ..Self::new(search, watch, base, None)? })
     }
 
     /// Adds a candidate and its number. Returns the refusal if no key can be derived from it.
     pub(super) fn push(&mut self, number: u128, candidate: &[u8]) -> Result<Result<(), Refusal>, Error> {
         match (&mut self.made, self.search.key_bytes()) {
-            (Made::Together(together), _) => together.push(candidate, self.numbers.len()),
+            (Made::Fed(fed), _) => fed.push(candidate, self.numbers.len()),
             (Made::Each(deriver), Some(key_bytes)) => {
                 let from = self.keys.len();
                 self.keys.resize(from + key_bytes, 0);
@@ -142,7 +143,7 @@ impl<'a> Batch<'a> {
                     return Ok(Err(refusal));
                 }
             }
-            (Made::Each(_), None) => {}
+            (Made::Each(_), None) | (Made::Lanes(_), _) => {}
         }
         self.numbers.push(number);
         if !self.is_exact() {
@@ -158,9 +159,9 @@ impl<'a> Batch<'a> {
     /// Tries the candidates of a space with these numbers, relative to `base`, if the device can generate
     /// them. Returns whether it can.
     pub(super) fn try_counted(&mut self, space: &'a Space, numbers: &Range<u64>) -> Result<bool, Error> {
-        let Made::Together(together) = &mut self.made else { return Ok(false) };
-        together.counted = Counted::new(space, together.derivation, &(&self.base + numbers.start));
-        if together.counted.is_none() {
+        let Made::Fed(fed) = &mut self.made else { return Ok(false) };
+        fed.counted = Counted::new(space, fed.derivation, &(&self.base + numbers.start));
+        if fed.counted.is_none() {
             return Ok(false);
         }
         self.space = Some(space);
@@ -229,34 +230,51 @@ impl<'a> Batch<'a> {
 
     /// Derives the keys of waiting candidates.
     fn derive(&mut self) -> Result<(), Error> {
-        let Made::Together(together) = &mut self.made else { return Ok(()) };
-        let (key_bytes, count) = (together.derivation.key_bytes(), self.numbers.len());
-        if self.keys.capacity() < count * key_bytes {
-            self.keys = Zeroizing::new(Vec::with_capacity(count * key_bytes));
+        match self.made {
+            Made::Each(_) => Ok(()),
+            Made::Lanes(components) => {
+                let mut keys = self.room();
+                let words: Vec<_> = (0..self.numbers.len()).map(|place| self.candidate(place)).collect();
+                components.derive(&words, &mut keys)?;
+                self.keys = keys;
+                Ok(())
+            }
+            Made::Fed(_) => self.derive_on_device(),
         }
-        self.keys.resize(count * key_bytes, 0);
-        match together.place {
-            Place::Cpu(features) => together.derivation.on_cpu(features, &together.blocks, &mut self.keys),
-            Place::Device(device) => match &together.counted {
-                Some(candidates) => device.derive_counted(candidates, &mut self.keys)?,
-                None => device.derive(&together.blocks, &mut self.keys)?,
-            },
+    }
+
+    /// Room for the keys of all waiting candidates.
+    fn room(&mut self) -> Zeroizing<Vec<u8>> {
+        let len_bytes = self.numbers.len() * self.search.key_bytes().unwrap_or(0);
+        let mut keys = std::mem::take(&mut self.keys);
+        if keys.capacity() < len_bytes {
+            keys = Zeroizing::new(Vec::with_capacity(len_bytes));
         }
-        together.blocks.clear();
-        let (place, alone) = (together.place, std::mem::take(&mut together.alone));
+        keys.resize(len_bytes, 0);
+        keys
+    }
+
+    fn derive_on_device(&mut self) -> Result<(), Error> {
+        self.keys = self.room();
+        let Made::Fed(fed) = &mut self.made else { return Ok(()) };
+        match &fed.counted {
+            Some(candidates) => fed.device.derive_counted(candidates, &mut self.keys)?,
+            None => fed.device.derive(&fed.blocks, &mut self.keys)?,
+        }
+        fed.blocks.clear();
+        let (device, alone) = (fed.device, std::mem::take(&mut fed.alone));
+        let key_bytes = fed.derivation.key_bytes();
         for at in alone {
             let key = self.derived(at)?;
             self.keys[at * key_bytes..][..key_bytes].copy_from_slice(&key);
         }
-        if let Place::Device(device) = place {
-            self.most = device.words();
-            let seed = mixed(self.numbers[0] as u64);
-            let at = (seed % count as u64) as usize;
-            if *self.derived(at)? != *self.key(at) {
-                return Err(Error::Canary { kernel: device.name().to_owned() });
-            }
-            self.proof = Some(mixed(seed));
+        self.most = device.words();
+        let seed = mixed(self.numbers[0] as u64);
+        let at = (seed % self.numbers.len() as u64) as usize;
+        if *self.derived(at)? != *self.key(at) {
+            return Err(Error::Canary { kernel: device.name().to_owned() });
         }
+        self.proof = Some(mixed(seed));
         Ok(())
     }
 
@@ -346,9 +364,15 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl<'a> Together<'a> {
-    fn new(derivation: &'a Derivation, place: Place<'a>) -> Self {
-        Self { derivation, place, blocks: Zeroizing::default(), alone: Vec::new(), counted: None }
+impl<'a> Fed<'a> {
+    fn new(device: &'a Deriving) -> Self {
+        Self {
+            derivation: device.derivation(),
+            device,
+            blocks: Zeroizing::default(),
+            alone: Vec::new(),
+            counted: None,
+        }
     }
 
     /// Adds a candidate at index `place`.

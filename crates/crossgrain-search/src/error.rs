@@ -63,6 +63,13 @@ pub enum Error {
     },
     /// An error of the encrypted file.
     File(container::Error),
+    /// A file whose format is not known or not supported, or that is damaged.
+    Format {
+        /// The problem and the remedy.
+        why: String,
+    },
+    /// A file that cannot be read.
+    ReadFile(io::Error),
     /// A word list that cannot be read.
     Words(io::Error),
     /// The planted key of a shard was not found.
@@ -129,6 +136,8 @@ impl fmt::Display for Error {
                 "{len_bytes} bytes of ciphertext are too few: give as much as of the plaintext, in whole blocks for ecb and cbc"
             ),
             Self::File(error) => error.fmt(f),
+            Self::Format { why } => f.write_str(why),
+            Self::ReadFile(error) => write!(f, "the file cannot be read: {error}"),
             Self::Words(error) => write!(f, "the word list cannot be read: {error}"),
             Self::Canary { kernel } => write!(
                 f,
@@ -148,7 +157,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Block(error) => Some(error),
-            Self::Words(error) => Some(error),
+            Self::ReadFile(error) | Self::Words(error) => Some(error),
             Self::File(error) => Some(error),
             _ => None,
         }
@@ -172,7 +181,7 @@ impl From<container::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Words(error) => error,
+            Error::ReadFile(error) | Error::Words(error) => error,
             Error::File(error) => error.into(),
             Error::Block(error) => error.into(),
             Error::Canary { .. } | Error::Incomplete { .. } | Error::Device { .. } => Self::other(error),

@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
 
+use super::components::Components;
 use super::{BlockSearch, Derivation, Error, Kdf};
-use crossgrain::Features;
-use crossgrain::engine::arch::hashes_best_in_lanes;
 use crossgrain::plan::TableReuse;
 
 /// Bytes of a word list that a thread takes at a time if a key is quick to try.
@@ -54,8 +53,10 @@ pub enum Known {
 pub struct Search {
     known: Known,
     kdf: Kdf,
-    /// The derivation on lanes, if the KDF has one, and the CPU features that it may use.
-    derivation: Option<(Derivation, Features)>,
+    /// The derivation for devices, if they have it.
+    derivation: Option<Derivation>,
+    /// The derivation on the CPU's lanes, if it is faster than deriving one key after another.
+    components: Option<Components>,
 }
 
 /// A candidate that is right.
@@ -84,7 +85,7 @@ impl Search {
     /// [`Error::BadKdf`] for invalid parameters of the KDF, or for a KDF where candidates are tried
     /// unchanged; [`Error::Block`] for an ISA cap that cannot be parsed; any error of the test.
     pub fn new(known: Known, kdf: Kdf) -> Result<Self, Error> {
-        let mut search = Self { known, kdf, derivation: None };
+        let mut search = Self { known, kdf, derivation: None, components: None };
         if let (Known::Test(test), Some(key_bytes)) = (&search.known, search.key_bytes()) {
             drop(test.planted(&vec![0x5a; key_bytes])?);
         }
@@ -96,8 +97,9 @@ impl Search {
             }
             None => {}
         }
-        if let Some(derivation) = search.key_bytes().and_then(|bytes| Derivation::new(&search.kdf, bytes)) {
-            search.derivation = Some((derivation, Features::from_environment()?));
+        if let Some(key_bytes) = search.key_bytes() {
+            search.derivation = Derivation::new(&search.kdf, key_bytes).filter(Derivation::is_for_devices);
+            search.components = Components::new(&search.kdf, key_bytes)?;
         }
         Ok(search)
     }
@@ -120,17 +122,14 @@ impl Search {
         }
     }
 
-    /// The derivation on lanes, for devices. `None` if the KDF has none.
-    pub(super) fn derivation(&self) -> Option<&Derivation> {
-        self.derivation.as_ref().map(|(derivation, _)| derivation)
+    /// The derivation for devices. `None` if they do not have it.
+    pub(super) const fn derivation(&self) -> Option<&Derivation> {
+        self.derivation.as_ref()
     }
 
-    /// The derivation on lanes and the CPU features, if it is faster on this CPU than deriving one key after
-    /// another.
-    pub(super) fn on_lanes(&self) -> Option<(&Derivation, Features)> {
-        let (derivation, features) = self.derivation.as_ref()?;
-        let is_faster = derivation.turns() > 0 && hashes_best_in_lanes(*features);
-        is_faster.then_some((derivation, *features))
+    /// The derivation on the CPU's lanes, if it is faster than deriving one key after another.
+    pub(super) const fn on_lanes(&self) -> Option<&Components> {
+        self.components.as_ref()
     }
 
     /// The name of the kernel or test that tries keys from tables of this use.
@@ -144,9 +143,10 @@ impl Search {
     /// Bytes of a word list that a thread should take at a time: fewer, the longer a candidate takes.
     pub fn chunk_bytes(&self) -> usize {
         match (&self.known, &self.kdf) {
-            (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
-            (Known::Test(test), _) if test.key_bytes().is_none() => 256,
+            _ if self.on_lanes().is_some_and(Components::is_slow) => 512,
             _ if self.on_lanes().is_some() => 2048,
+            (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. } | Kdf::Argon2i { .. } | Kdf::Several(_)) => 256,
+            (Known::Test(test), _) if test.key_bytes().is_none() => 256,
             (_, Kdf::Pbkdf2 { .. }) => 1024,
             (Known::Test(_), _) => 16 * 1024,
             (Known::Blocks(_), _) => CHUNK_BYTES,

@@ -1,15 +1,14 @@
 //! Key derivation from candidates: by padding, by a hash, or by a password hash.
 //!
-//! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC of SHA-256 or SHA-512; scrypt, RFC 7914;
-//! Argon2id, RFC 9106.
+//! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC; scrypt, RFC 7914; Argon2, RFC 9106;
+//! OpenSSL's derivation, its manual page `EVP_BytesToKey`.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-use pbkdf2::pbkdf2_hmac;
-use sha2::{Digest as _, Sha256, Sha512};
+use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::Error;
 use super::words::Refusal;
+use super::{Error, Hash};
 use crossgrain::engine as pool;
 
 /// Bytes of a SHA-256 digest.
@@ -26,6 +25,13 @@ pub enum Kdf {
     Repeat,
     /// The first bytes of the candidate's SHA-256 digest.
     Sha256,
+    /// OpenSSL's derivation with one iteration: `openssl enc` without `-pbkdf2`.
+    BytesToKey {
+        /// The hash.
+        hash: Hash,
+        /// The salt.
+        salt: Vec<u8>,
+    },
     /// PBKDF2.
     Pbkdf2 {
         /// The hash under HMAC.
@@ -57,27 +63,35 @@ pub enum Kdf {
         /// Lanes.
         lanes: u32,
     },
-}
-
-/// A hash for PBKDF2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hash {
-    /// SHA-256.
-    Sha256,
-    /// SHA-512.
-    Sha512,
+    /// Argon2i, version 1.3.
+    Argon2i {
+        /// The salt, at least 8 bytes.
+        salt: Vec<u8>,
+        /// Memory in KiB.
+        memory_kib: u32,
+        /// Passes over the memory.
+        passes: u32,
+        /// Lanes.
+        lanes: u32,
+    },
+    /// Several derivations with the length of the key of each, in bytes. The key is their keys in sequence.
+    Several(Vec<(Kdf, usize)>),
 }
 
 /// A KDF prepared to derive keys of one length. It owns its memory, so each thread has one.
 pub(super) struct Deriver {
     kind: Kind,
+    /// The memory of Argon2, enough for the largest of several derivations.
+    memory: Zeroizing<Vec<Block>>,
 }
 
 enum Kind {
     Padding(Kdf),
+    BytesToKey(Hash, Vec<u8>),
     Pbkdf2(Hash, Vec<u8>, u32),
     Scrypt(Vec<u8>, scrypt::Params),
-    Argon2id(Vec<u8>, Argon2<'static>, Zeroizing<Vec<Block>>),
+    Argon2(Vec<u8>, Argon2<'static>),
+    Several(Vec<(Kind, usize)>),
 }
 
 impl Kdf {
@@ -106,12 +120,23 @@ impl Kdf {
     /// # Errors
     /// [`Error::BadKdf`] for invalid parameters, or a key longer than the KDF gives.
     pub(super) fn deriver(&self, key_bytes: usize) -> Result<Deriver, Error> {
-        let bad = |reason: &str| Err(Error::BadKdf { reason: reason.to_owned() });
-        let kind = match self {
+        let kind = self.kind(key_bytes)?;
+        let mut memory = Zeroizing::new(Vec::new());
+        let block_count = kind.block_count();
+        if memory.try_reserve_exact(block_count).is_err() {
+            return bad("there is no memory for argon2 on every thread: use fewer threads");
+        }
+        memory.resize(block_count, Block::default());
+        Ok(Deriver { kind, memory })
+    }
+
+    fn kind(&self, key_bytes: usize) -> Result<Kind, Error> {
+        Ok(match self {
             Self::Sha256 if key_bytes > SHA256_BYTES => {
                 return bad("sha-256 makes 32 bytes and the key has more: choose another kdf");
             }
             Self::Exact | Self::Zeros | Self::Repeat | Self::Sha256 => Kind::Padding(self.clone()),
+            Self::BytesToKey { hash, salt } => Kind::BytesToKey(*hash, salt.clone()),
             Self::Pbkdf2 { iterations: 0, .. } => {
                 return bad("pbkdf2 runs once at least: give its iterations");
             }
@@ -129,50 +154,91 @@ impl Kdf {
                     );
                 }
             },
-            Self::Argon2id { salt, .. } if salt.len() < argon2::MIN_SALT_LEN => {
-                return bad("argon2id takes a salt of 8 bytes at least");
-            }
             Self::Argon2id { salt, memory_kib, passes, lanes } => {
-                let params = Params::new(*memory_kib, *passes, *lanes, None);
-                let params =
-                    params.map_err(|error| Error::BadKdf { reason: format!("argon2id: {error}") })?;
-                let mut memory = Zeroizing::new(Vec::new());
-                if memory.try_reserve_exact(params.block_count()).is_err() {
-                    return bad("there is no memory for argon2id on every thread: use fewer threads");
-                }
-                memory.resize(params.block_count(), Block::default());
-                Kind::Argon2id(salt.clone(), Argon2::new(Algorithm::Argon2id, Version::V0x13, params), memory)
+                argon2(Algorithm::Argon2id, salt, [*memory_kib, *passes, *lanes])?
             }
-        };
-        Ok(Deriver { kind })
+            Self::Argon2i { salt, memory_kib, passes, lanes } => {
+                argon2(Algorithm::Argon2i, salt, [*memory_kib, *passes, *lanes])?
+            }
+            Self::Several(parts) => {
+                if parts.iter().map(|(_, part_bytes)| part_bytes).sum::<usize>() != key_bytes {
+                    return bad("several derivations do not fill the key: give each the length of its part");
+                }
+                let kinds = parts.iter().map(|(kdf, part_bytes)| Ok((kdf.kind(*part_bytes)?, *part_bytes)));
+                Kind::Several(kinds.collect::<Result<_, Error>>()?)
+            }
+        })
     }
+}
+
+fn bad<T>(reason: &str) -> Result<T, Error> {
+    Err(Error::BadKdf { reason: reason.to_owned() })
+}
+
+fn argon2(algorithm: Algorithm, salt: &[u8], [memory_kib, passes, lanes]: [u32; 3]) -> Result<Kind, Error> {
+    if salt.len() < argon2::MIN_SALT_LEN {
+        return bad("argon2id takes a salt of 8 bytes at least");
+    }
+    let params = Params::new(memory_kib, passes, lanes, None);
+    let params = params.map_err(|error| Error::BadKdf { reason: format!("argon2id: {error}") })?;
+    Ok(Kind::Argon2(salt.to_vec(), Argon2::new(algorithm, Version::V0x13, params)))
 }
 
 impl Deriver {
     /// Derives a key from a candidate.
     pub(super) fn derive(&mut self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
-        match &mut self.kind {
-            Kind::Padding(kdf) => return pad(kdf, candidate, key),
-            Kind::Pbkdf2(hash, salt, iterations) => {
-                let pbkdf2 = match hash {
-                    Hash::Sha256 => pbkdf2_hmac::<Sha256>,
-                    Hash::Sha512 => pbkdf2_hmac::<Sha512>,
-                };
-                pbkdf2(candidate, salt, *iterations, key);
-            }
+        self.kind.derive(&mut self.memory, candidate, key)
+    }
+}
+
+impl Kind {
+    /// Blocks of memory that Argon2 needs.
+    fn block_count(&self) -> usize {
+        match self {
+            Self::Argon2(_, argon2) => argon2.params().block_count(),
+            Self::Several(kinds) => kinds.iter().map(|(kind, _)| kind.block_count()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn derive(&self, memory: &mut [Block], candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
+        match self {
+            Self::Padding(kdf) => return pad(kdf, candidate, key),
+            Self::BytesToKey(hash, salt) => bytes_to_key(*hash, candidate, salt, key),
+            Self::Pbkdf2(hash, salt, iterations) => hash.pbkdf2(candidate, salt, *iterations, key),
             // These fail only for key lengths that no cipher has.
-            Kind::Scrypt(salt, params) => {
+            Self::Scrypt(salt, params) => {
                 scrypt::scrypt(candidate, salt, params, key).map_err(|_| Refusal::TooLong)?
             }
-            Kind::Argon2id(salt, argon2, memory) => {
+            Self::Argon2(salt, argon2) => {
                 // Argon2 runs its lanes on rayon's pool.
                 pool::ready();
-                argon2
-                    .hash_password_into_with_memory(candidate, salt, key, memory.as_mut_slice())
-                    .map_err(|_| Refusal::TooLong)?;
+                let memory = &mut memory[..argon2.params().block_count()];
+                let made = argon2.hash_password_into_with_memory(candidate, salt, key, memory);
+                made.map_err(|_| Refusal::TooLong)?;
+            }
+            Self::Several(kinds) => {
+                let mut rest = key;
+                for (kind, part_bytes) in kinds {
+                    let (part, after) = rest.split_at_mut(*part_bytes);
+                    kind.derive(memory, candidate, part)?;
+                    rest = after;
+                }
             }
         }
         Ok(())
+    }
+}
+
+/// OpenSSL's derivation. Each digest is of the digest before it, the passphrase and the salt.
+fn bytes_to_key(hash: Hash, candidate: &[u8], salt: &[u8], key: &mut [u8]) {
+    let mut digest = Zeroizing::new(Vec::new());
+    let mut rest = key;
+    while !rest.is_empty() {
+        digest = hash.digest(&[&digest, candidate, salt]);
+        let (part, after) = rest.split_at_mut(digest.len().min(rest.len()));
+        part.copy_from_slice(&digest[..part.len()]);
+        rest = after;
     }
 }
 

@@ -6,12 +6,13 @@
 //!
 //! Candidates of a [`Space`] are numbered, not stored, and a [`Part`] is a range of numbers. Numbers are
 //! exact at any size. Candidates may also be the [`Words`] of a list, changed by [`Rule`]s. A [`Kdf`] derives
-//! keys from candidates.
+//! keys from candidates. [`format`] reads the headers of encrypted files.
 
 #![deny(unsafe_code)]
 
 mod batch;
 mod block;
+mod components;
 #[cfg(feature = "compressed")]
 mod compressed;
 mod counted;
@@ -19,16 +20,18 @@ mod derivation;
 mod deriving;
 mod device;
 mod error;
+pub mod format;
+mod hash;
 mod hex;
 mod job;
 mod kdf;
 mod known;
+mod lanes;
 mod listed;
 mod mask;
 mod one_by_one;
 mod part;
 mod rule;
-mod sha256;
 mod shard;
 mod space;
 mod test;
@@ -42,8 +45,9 @@ pub use derivation::{Derivation, Derive};
 pub use deriving::Deriving;
 pub use device::{Device, Failure, Table};
 pub use error::Error;
+pub use hash::Hash;
 pub use job::{Hit, Known, Search, Test, Watch};
-pub use kdf::{Hash, Kdf};
+pub use kdf::Kdf;
 pub use known::{BlockMode, Data, pairs};
 pub use listed::WordSearch;
 pub use mask::{OWN_SETS, Sets, key_mask};

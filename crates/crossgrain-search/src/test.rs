@@ -65,8 +65,12 @@ pub struct File {
 /// Conditions on a plaintext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
+    /// Any bytes.
+    Anything,
     /// Every byte is printable ASCII, a tab or a line end.
     Printable,
+    /// Text in UTF-8 without control characters other than white space. It may end within a character.
+    Text,
     /// It begins with one of these strings.
     Magic(Vec<Vec<u8>>),
 }
@@ -225,10 +229,21 @@ impl Test for File {
 
 impl Plausible {
     fn run(&self, direction: Direction, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
-        let BlockMode { mode, iv } = self.mode;
+        Self::run_mode(self.cipher, self.mode, &self.options, direction, key, data)
+    }
+
+    /// Encrypts or decrypts a message.
+    pub(super) fn run_mode(
+        cipher: Cipher,
+        BlockMode { mode, iv }: BlockMode,
+        options: &Options,
+        direction: Direction,
+        key: &[u8],
+        data: &mut [u8],
+    ) -> Result<(), Error> {
         let iv = if mode.entry().initial == Initial::Block { &iv[..] } else { &[] };
         let start = Start { iv, ..Start::default() };
-        let mode = mode.unauthenticated(self.cipher, key, direction, &start, &self.options)?;
+        let mode = mode.unauthenticated(cipher, key, direction, &start, options)?;
         Ok(mode.apply_whole(data)?)
     }
 }
@@ -255,11 +270,39 @@ impl Look {
         Self::Magic(MAGICS.map(<[u8]>::to_vec).to_vec())
     }
 
-    fn fits(&self, text: &[u8]) -> bool {
+    /// Whether a plaintext, or the beginning of one, has this look.
+    pub(super) fn fits(&self, text: &[u8]) -> bool {
         match self {
+            Self::Anything => true,
+            Self::Text => is_text(text),
             Self::Printable => text.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')),
             Self::Magic(beginnings) => beginnings.iter().any(|beginning| text.starts_with(beginning)),
         }
+    }
+}
+
+/// Whether bytes are text in UTF-8, which may end within a character.
+fn is_text(bytes: &[u8]) -> bool {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !text.chars().any(|character| character.is_control() && !"\t\n\u{c}\r".contains(character))
+}
+
+impl Look {
+    /// A plaintext of this look and length.
+    pub(super) fn example(&self, len_bytes: usize) -> Result<Vec<u8>, Error> {
+        let mut text = vec![b' '; len_bytes];
+        if let Self::Magic(beginnings) = self {
+            let beginning = beginnings.iter().find(|beginning| beginning.len() <= len_bytes);
+            let beginning = beginning.ok_or(Error::ShortCiphertext { len_bytes })?;
+            text[..beginning.len()].copy_from_slice(beginning);
+        }
+        Ok(text)
     }
 }
 
@@ -279,15 +322,10 @@ impl Test for Plausible {
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
-        if self.ciphertext.is_empty() {
+        if self.ciphertext.is_empty() || self.look == Look::Anything {
             return Err(Error::NothingKnown);
         }
-        let mut text = vec![b' '; self.ciphertext.len()];
-        if let Look::Magic(beginnings) = &self.look {
-            let beginning = beginnings.iter().find(|beginning| beginning.len() <= text.len());
-            let beginning = beginning.ok_or(Error::ShortCiphertext { len_bytes: text.len() })?;
-            text[..beginning.len()].copy_from_slice(beginning);
-        }
+        let mut text = self.look.example(self.ciphertext.len())?;
         self.run(Direction::Encrypt, key, &mut text)?;
         Ok(Box::new(Self { ciphertext: text, ..self.clone() }))
     }

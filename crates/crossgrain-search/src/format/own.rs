@@ -1,0 +1,24 @@
+//! Files of `crossgrain encrypt`. The container crate reads them. Candidates are passphrases, or keys if the
+//! file was encrypted with a key.
+
+use super::{Details, Format, Locked, Source};
+use crate::{Error, File, Kdf};
+use crossgrain::mode::Options;
+use crossgrain_container as container;
+
+pub(super) const FORMAT: Format = Format {
+    name: "crossgrain",
+    about: "Files of `crossgrain encrypt`",
+    takes: &[],
+    is_it: |beginning| beginning.starts_with(b"crossgrain"),
+    read,
+};
+
+fn read(mut source: Box<dyn Source>, _: &Details) -> Result<Locked, Error> {
+    let file = File::read(&mut source, Options { threads: 1, ..Options::default() });
+    let file = file.map_err(|error| match error {
+        container::Error::Io(error) => Error::ReadFile(error),
+        error => Error::File(error),
+    })?;
+    Ok(Locked::certain(Kdf::Exact, file))
+}
