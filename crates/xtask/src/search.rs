@@ -1,6 +1,7 @@
 //! `cargo xtask bench search`: compares key search with hashcat, in turns, on all cores.
 //!
-//! hashcat tries keys as masks (its modes 26401 and 26403: AES-ECB with keys of 128 and 256 bits). First,
+//! hashcat tries keys as masks (its modes 26401 and 26403: AES-ECB with keys of 128 and 256 bits), and derives
+//! keys from words by PBKDF2 (12000, 10900 and 12100: with SHA-1, SHA-256 and SHA-512, 999 iterations). First,
 //! both programs must find a planted key. Then hashcat runs its benchmark with its preferred settings, and
 //! crossgrain searches a mask without a hit. The fastest turn of each counts.
 
@@ -48,6 +49,14 @@ const JOBS: [Job; 2] = [
     },
 ];
 
+/// A derivation: its name here, its mode in hashcat, and the target ratio.
+const DERIVATIONS: [(&str, &str, f64); 3] =
+    [("pbkdf2-sha1", "12000", 1.0), ("pbkdf2-sha256", "10900", 1.0), ("pbkdf2-sha512", "12100", 1.0)];
+
+/// Iterations in hashcat's benchmark of these modes, and candidates in one turn of crossgrain.
+const ITERATIONS: &str = "999";
+const DERIVED_CANDIDATES: &str = "400000";
+
 /// The two unknown characters.
 const LOST: &str = "42";
 
@@ -73,12 +82,66 @@ pub(crate) fn run() -> Result<()> {
             theirs = theirs.max(job.theirs()?);
             ours = ours.max(job.ours()?);
         }
-        let (cipher, ratio) = (job.cipher, ours / theirs);
-        let verdict = if ratio >= AIM { "" } else { "  BELOW" };
-        println!("{cipher}: {ours:.3e} keys/s, hashcat {theirs:.3e}");
-        println!("ratio {ratio:>7.2}  (aim {AIM:>5.2})  {cipher} mask search / hashcat{verdict}");
+        tell(&format!("{} mask search", job.cipher), [ours, theirs], AIM);
+    }
+    for (kdf, mode, aim) in DERIVATIONS {
+        let (mut ours, mut theirs) = (0.0_f64, 0.0_f64);
+        for _ in 0..TURNS {
+            theirs = theirs.max(benchmark(mode)?);
+            ours = ours.max(derived(kdf)?);
+        }
+        tell(&format!("{kdf}, {ITERATIONS} iterations"), [ours, theirs], aim);
     }
     Ok(())
+}
+
+/// Prints the speeds of crossgrain and hashcat, and their ratio.
+fn tell(what: &str, [ours, theirs]: [f64; 2], aim: f64) {
+    let ratio = ours / theirs;
+    let verdict = if ratio >= aim { "" } else { "  BELOW" };
+    println!("{what}: {ours:.3e} keys/s, hashcat {theirs:.3e}");
+    println!("ratio {ratio:>7.2}  (aim {aim:>5.2})  {what} / hashcat{verdict}");
+}
+
+/// Keys per second of crossgrain, for words whose keys are derived.
+fn derived(kdf: &str) -> Result<f64> {
+    let mut search = searcher("aes-128", JOBS[0].crypt, "password?l?l?l?l?l");
+    speed(search.args([
+        "--kdf",
+        kdf,
+        "--salt",
+        "73616c74",
+        "--iterations",
+        ITERATIONS,
+        "--limit",
+        DERIVED_CANDIDATES,
+    ]))
+}
+
+/// Keys per second in hashcat's benchmark.
+fn benchmark(mode: &str) -> Result<f64> {
+    let told = output(hashcat().args(["--benchmark", "--machine-readable", "--quiet", "-m", mode]))?;
+    // Device, mode, two clocks, milliseconds, keys per second.
+    let line = told.lines().find(|line| line.split(':').nth(1) == Some(mode));
+    let speed = line.and_then(|line| line.rsplit(':').next()?.parse().ok());
+    speed.ok_or_else(|| format!("hashcat does not tell its speed: {told}"))
+}
+
+/// Keys per second of a search without a hit.
+fn speed(search: &mut Command) -> Result<f64> {
+    search.arg("--json").stdout(Stdio::null()).stderr(Stdio::piped());
+    let done = search.output().map_err(|error| format!("cannot search: {error}"))?;
+    let told = String::from_utf8_lossy(&done.stderr);
+    let last = told.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    let speed = last.and_then(|last| last["keys_per_s"].as_f64());
+    speed.ok_or_else(|| format!("crossgrain does not tell its speed: {told}"))
+}
+
+/// crossgrain, searching a mask.
+fn searcher(cipher: &str, crypt: &str, mask: &str) -> Command {
+    let mut search = Command::new(root().join(target()).join("release/crossgrain"));
+    search.args(["search", "--cipher", cipher, "--plain", PLAIN, "--crypt", crypt, "--mask", mask]);
+    search
 }
 
 impl Job {
@@ -98,38 +161,17 @@ impl Job {
 
     /// Keys per second in hashcat's benchmark.
     fn theirs(&self) -> Result<f64> {
-        let told = output(hashcat().args(["--benchmark", "--machine-readable", "--quiet", "-m", self.mode]))?;
-        // Device, mode, two clocks, milliseconds, keys per second.
-        let line = told.lines().find(|line| line.split(':').nth(1) == Some(self.mode));
-        let speed = line.and_then(|line| line.rsplit(':').next()?.parse().ok());
-        speed.ok_or_else(|| format!("hashcat does not tell its speed: {told}"))
+        benchmark(self.mode)
     }
 
     /// Keys per second of crossgrain, for a mask without a hit.
     fn ours(&self) -> Result<f64> {
         let mut search = self.crossgrain(&format!("{}?b?b?b?b?b", &self.key[..self.key.len() - 3]));
-        search.args(["--json", "--limit", CANDIDATES]).stdout(Stdio::null()).stderr(Stdio::piped());
-        let done = search.output().map_err(|error| format!("cannot search: {error}"))?;
-        let told = String::from_utf8_lossy(&done.stderr);
-        let last = told.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
-        let speed = last.and_then(|last| last["keys_per_s"].as_f64());
-        speed.ok_or_else(|| format!("crossgrain does not tell its speed: {told}"))
+        speed(search.args(["--limit", CANDIDATES]))
     }
 
     fn crossgrain(&self, mask: &str) -> Command {
-        let mut search = Command::new(root().join(target()).join("release/crossgrain"));
-        search.args([
-            "search",
-            "--cipher",
-            self.cipher,
-            "--plain",
-            PLAIN,
-            "--crypt",
-            self.crypt,
-            "--mask",
-            mask,
-        ]);
-        search
+        searcher(self.cipher, self.crypt, mask)
     }
 }
 

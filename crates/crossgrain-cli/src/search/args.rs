@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Parser as _, ValueEnum};
 use crossgrain::Cipher;
 use crossgrain::mode::Mode;
-use crossgrain_search::{BigUint, Shard};
+use crossgrain_search::format::{FORMATS, Format};
+use crossgrain_search::{BigUint, Hash, Shard};
 
 use super::EXIT_CODES;
 use super::session::{Session, State};
@@ -17,8 +19,8 @@ use crate::typed::{ciphers, memory_in_kib, modes};
 /// another one are listed too, because clap does not enforce the requirement if the required argument is in
 /// conflict.
 #[rustfmt::skip] // a list
-const SAID_BY_SESSIONS: [&str; 34] = [
-    "cipher", "plain", "crypt", "hashcat", "file", "looks", "mode", "iv", "aad", "tag", "sector",
+const SAID_BY_SESSIONS: [&str; 40] = [
+    "cipher", "plain", "crypt", "hashcat", "file", "format", "hash", "pbkdf2", "slot", "header", "pim", "looks", "mode", "iv", "aad", "tag", "sector",
     "candidates", "hex", "set1", "set2", "set3", "set4", "form", "rule", "rules", "strict_rules", "kdf", "salt",
     "iterations", "log_n", "block_size", "lanes", "memory", "skip", "limit", "shard", "keyspace", "output",
     "all",
@@ -50,17 +52,43 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CT:PT", conflicts_with_all = ["plain", "crypt", "file"])]
     pub(super) hashcat: Vec<String>,
 
-    /// A file encrypted by `crossgrain encrypt`: candidates are its passphrase or key
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "cipher", "mode", "kdf", "iv", "aad", "tag", "sector"])]
+    /// An encrypted file or device: candidates are its passphrase. A file of `crossgrain encrypt` may have a
+    /// key instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["crypt", "hashcat", "kdf", "iv", "aad", "tag", "sector"])]
     pub(super) file: Option<PathBuf>,
 
+    /// The format of the file; recognised by its first bytes unless given. VeraCrypt and TrueCrypt files are
+    /// not recognised
+    #[arg(long, value_parser = formats(), requires = "file")]
+    pub(super) format: Option<&'static Format>,
+
+    /// The hash of the file's key derivation: -md of openssl, the hash of VeraCrypt; all usual ones unless given
+    #[arg(long, visible_alias = "md", value_parser = hashes(), requires = "file")]
+    pub(super) hash: Option<Hash>,
+
+    /// The file was made by openssl with -pbkdf2; --iterations is its -iter
+    #[arg(long, requires = "file")]
+    pub(super) pbkdf2: bool,
+
+    /// The key slot of a LUKS device; all of them unless given
+    #[arg(long, value_name = "N", requires = "file")]
+    pub(super) slot: Option<u32>,
+
+    /// The header of a VeraCrypt or TrueCrypt volume
+    #[arg(long, requires = "file")]
+    pub(super) header: Option<HeaderName>,
+
+    /// The PIM of a VeraCrypt volume
+    #[arg(long, value_name = "N", requires = "file")]
+    pub(super) pim: Option<u32>,
+
     /// The form of the plaintext, if its bytes are not known; instead of --plain
-    #[arg(long, conflicts_with_all = ["plain", "hashcat", "file"])]
+    #[arg(long, conflicts_with = "hashcat")]
     pub(super) looks: Option<LookName>,
 
-    /// The mode of operation
-    #[arg(long, default_value = "ecb", value_parser = modes())]
-    pub(super) mode: Mode,
+    /// The mode of operation [default: ecb; cbc for a file of openssl]
+    #[arg(long, value_parser = modes())]
+    pub(super) mode: Option<Mode>,
 
     /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the
     /// initialisation vector of the others; siv needs none
@@ -141,8 +169,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HEX", requires = "kdf")]
     pub(super) salt: Option<String>,
 
-    /// Iterations of pbkdf2, passes of argon2id
-    #[arg(long, value_name = "N", requires = "kdf")]
+    /// Iterations of pbkdf2, passes of argon2id, -iter of openssl
+    #[arg(long, visible_alias = "iter", value_name = "N")]
     pub(super) iterations: Option<u32>,
 
     /// The binary logarithm of the cost N of scrypt
@@ -233,6 +261,8 @@ pub(super) enum KdfName {
     Repeat,
     /// The first bytes of its SHA-256
     Sha256,
+    /// PBKDF2 with SHA-1
+    Pbkdf2Sha1,
     /// PBKDF2 with SHA-256
     Pbkdf2Sha256,
     /// PBKDF2 with SHA-512
@@ -243,10 +273,40 @@ pub(super) enum KdfName {
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(super) enum LookName {
+    /// Any bytes; for a file of openssl, whose padding rejects 255 of 256 wrong passphrases
+    Any,
     /// Printable ASCII throughout
     Printable,
+    /// Text in UTF-8
+    Text,
     /// Beginning as common files do: PNG, JPEG, GIF, PDF, ZIP, gzip, bzip2, xz, zstd, 7z, ELF, SQLite
     File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum HeaderName {
+    /// At the beginning
+    Outer,
+    /// The header of a hidden volume
+    Hidden,
+    /// The copy near the end
+    Backup,
+    /// The copy of a hidden volume's header
+    HiddenBackup,
+    /// The header of an encrypted system drive
+    System,
+}
+
+/// The formats of files, by name.
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(names).try_map(|name| Format::named(&name).ok_or("no such format"))
+}
+
+/// The hashes of key derivations, by name.
+fn hashes() -> impl TypedValueParser<Value = Hash> {
+    let names = PossibleValuesParser::new(Hash::ALL.iter().map(|hash| hash.name()));
+    names.try_map(|name| Hash::named(&name).ok_or("no such hash"))
 }
 
 /// The name of a session: part of file names in the current directory.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
-    BigUint, Decompressed, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Unknown, Words, key_mask,
+    BigUint, Decompressed, Form, Kdf, OWN_SETS, Part, Rule, Search, Sets, Space, Unknown, Words, key_mask,
 };
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -60,7 +60,7 @@ impl Args {
         if let Some(path) = &self.words {
             return Ok(Candidates::Words(Box::new(self.list(path, search, &part)?)));
         }
-        let key_bytes = search.key_bytes();
+        let key_bytes = self.candidate_bytes(search);
         if let (Some(range), Some(key_bytes)) = (&self.range, key_bytes) {
             let (first, end) = ends(range, key_bytes)?;
             let within = part.of(&(end - &first));
@@ -87,6 +87,11 @@ impl Args {
         Ok(Candidates::Space(space, range))
     }
 
+    /// The length of candidates that are keys. `None` if they are passphrases of a file.
+    fn candidate_bytes(&self, search: &Search) -> Option<usize> {
+        search.key_bytes().filter(|_| self.file.is_none() || *search.kdf() == Kdf::Exact)
+    }
+
     fn masked(&self, mask: &str) -> Result<Space, Error> {
         if mask.ends_with(".hcmask") {
             let why =
@@ -106,7 +111,7 @@ impl Args {
     fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
         let is_standard = path == Path::new("-");
         let mut input = Input::open((!is_standard).then_some(path))?;
-        let form = match (self.form, search.key_bytes()) {
+        let form = match (self.form, self.candidate_bytes(search)) {
             (FormName::Lines, _) => Form::Lines,
             (FormName::Hex, _) => Form::Hex,
             (FormName::Raw, Some(len_bytes)) => Form::Records { len_bytes },

@@ -4,13 +4,14 @@ use std::fs::File as Opened;
 use std::path::Path;
 
 use crossgrain::Cipher;
-use crossgrain::mode::{Initial, Options};
-use crossgrain_container::Error as Refusal;
+use crossgrain::mode::{Initial, Mode, Options};
+use crossgrain_search::format::{Details, Format, HeaderPlace};
 use crossgrain_search::{
-    BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, Tagged, XtsSector, pairs,
+    BlockMode, BlockSearch, Data, Error as Refusal, Hash, Kdf, Known, Look, Plausible, Search, Tagged,
+    XtsSector, pairs,
 };
 
-use super::args::{Args, KdfName, LookName};
+use super::args::{Args, HeaderName, KdfName, LookName};
 use crate::error::Error;
 use crate::input::shown;
 use crate::secret;
@@ -23,19 +24,83 @@ struct Texts {
     ciphertext: Vec<u8>,
 }
 
+/// A search, with messages about it.
+pub(super) struct Sought {
+    pub(super) search: Search,
+    /// How often wrong passphrases fit, if that is often. All that fit are printed then.
+    pub(super) doubt: Option<String>,
+    /// Advice for a search without a find.
+    pub(super) advice: Option<String>,
+}
+
 impl Args {
     /// The requested search. `is_text` says whether candidates are text, which is padded with zeros to make a
     /// key.
-    pub(super) fn search(&self, is_text: bool) -> Result<Search, Error> {
+    pub(super) fn search(&self, is_text: bool) -> Result<Sought, Error> {
         if let Some(path) = &self.file {
-            return Ok(Search::new(Known::Test(Box::new(file(path)?)), Kdf::Exact)?);
+            return self.locked(path);
+        }
+        if self.looks.is_some() && !self.plain.is_empty() {
+            return Err(Error::usage("the plaintext is known: leave out --looks, or --plain"));
         }
         let cipher = self.cipher.ok_or_else(|| Error::usage("there is no cipher: give --cipher"))?;
-        Ok(Search::new(self.known(cipher)?, self.kdf(is_text)?)?)
+        let search = Search::new(self.known(cipher)?, self.kdf(is_text)?)?;
+        Ok(Sought { search, doubt: None, advice: None })
+    }
+
+    /// The search for the passphrase of a file.
+    fn locked(&self, path: &Path) -> Result<Sought, Error> {
+        let name = format!("'{}'", shown(path));
+        let details = self.details()?;
+        let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
+        let read = match self.format {
+            Some(format) => Ok(format),
+            None => Format::detect(&mut input),
+        };
+        let locked = read.and_then(|format| format.read(input, &details));
+        let (doubt, advice, search) = locked
+            .and_then(|mut locked| Ok((locked.doubt.take(), locked.advice.take(), locked.search()?)))
+            .map_err(|error| match error {
+                Refusal::ReadFile(error) => Error::read(&name, &error),
+                error => Error::usage(format!("{name}: {error}")),
+            })?;
+        Ok(Sought { search, doubt, advice })
+    }
+
+    /// The facts about a file that were given as options.
+    fn details(&self) -> Result<Details, Error> {
+        let plaintext = match self.plain.as_slice() {
+            [] => None,
+            [one] => Some(partly_known("--plain", one)?),
+            _ => return Err(Error::usage("a file has one beginning: give --plain once")),
+        };
+        Ok(Details {
+            cipher: self.cipher,
+            mode: self.mode,
+            hash: self.hash,
+            is_pbkdf2: self.pbkdf2,
+            iterations: self.iterations,
+            pim: self.pim,
+            slot: self.slot,
+            header: self.header.map(|header| match header {
+                HeaderName::Outer => HeaderPlace::Outer,
+                HeaderName::Hidden => HeaderPlace::Hidden,
+                HeaderName::Backup => HeaderPlace::Backup,
+                HeaderName::HiddenBackup => HeaderPlace::HiddenBackup,
+                HeaderName::System => HeaderPlace::System,
+            }),
+            plaintext,
+            look: self.looks.map(look),
+        })
+    }
+
+    /// The mode of operation.
+    fn mode(&self) -> Mode {
+        self.mode.unwrap_or(Mode::Ecb)
     }
 
     fn known(&self, cipher: Cipher) -> Result<Known, Error> {
-        let (initial, is_tagged) = (self.mode.entry().initial, self.mode.is_authenticated());
+        let (initial, is_tagged) = (self.mode().entry().initial, self.mode().is_authenticated());
         let takes_iv = matches!(initial, Initial::Block | Initial::Nonce { .. });
         self.wants("--iv", self.iv.is_some(), takes_iv)?;
         self.wants("--sector", self.sector.is_some(), initial == Initial::Sector)?;
@@ -45,11 +110,7 @@ impl Args {
         if is_tagged {
             return Ok(Known::Test(Box::new(self.tagged(cipher, options)?)));
         }
-        if let Some(look) = self.looks {
-            let look = match look {
-                LookName::Printable => Look::Printable,
-                LookName::File => Look::file(),
-            };
+        if let Some(look) = self.looks.map(look) {
             let (mode, ciphertext) = (self.block_mode()?, hex("--crypt", self.one_crypt()?)?);
             return Ok(Known::Test(Box::new(Plausible { cipher, mode, ciphertext, look, options })));
         }
@@ -116,7 +177,7 @@ impl Args {
     }
 
     fn tagged(&self, cipher: Cipher, options: Options) -> Result<Tagged, Error> {
-        let nonce = match (&self.iv, self.mode.entry().initial) {
+        let nonce = match (&self.iv, self.mode().entry().initial) {
             (Some(nonce), _) => nonce,
             (None, Initial::Nonce { least: 0, .. }) => "",
             (None, _) => return Err(Error::usage("there is no nonce: give --iv")),
@@ -130,7 +191,7 @@ impl Args {
         }
         Ok(Tagged {
             cipher,
-            mode: self.mode,
+            mode: self.mode(),
             nonce: hex("--iv", nonce)?,
             aads: self.aad.iter().map(|aad| hex("--aad", aad)).collect::<Result<_, _>>()?,
             ciphertext: hex("--crypt", self.one_crypt()?)?,
@@ -140,20 +201,20 @@ impl Args {
     }
 
     fn block_mode(&self) -> Result<BlockMode, Error> {
-        let iv = match (&self.iv, self.mode.entry().initial) {
+        let iv = match (&self.iv, self.mode().entry().initial) {
             (Some(iv), _) => hex("--iv", iv)?,
             (None, Initial::Block) => return Err(Error::usage("this mode starts from a block: give --iv")),
             (None, _) => Vec::new(),
         };
-        Ok(BlockMode::new(self.mode, &iv)?)
+        Ok(BlockMode::new(self.mode(), &iv)?)
     }
 
     /// Refuses parameters that the key derivation ignores.
     fn check_parameters(&self) -> Result<(), Error> {
-        use KdfName::{Argon2id, Pbkdf2Sha256, Pbkdf2Sha512, Scrypt};
+        use KdfName::{Argon2id, Pbkdf2Sha1, Pbkdf2Sha256, Pbkdf2Sha512, Scrypt};
         let parameters: [(_, _, &[KdfName]); 4] = [
-            ("--salt", self.salt.is_some(), &[Pbkdf2Sha256, Pbkdf2Sha512, Scrypt, Argon2id]),
-            ("--iterations", self.iterations.is_some(), &[Pbkdf2Sha256, Pbkdf2Sha512, Argon2id]),
+            ("--salt", self.salt.is_some(), &[Pbkdf2Sha1, Pbkdf2Sha256, Pbkdf2Sha512, Scrypt, Argon2id]),
+            ("--iterations", self.iterations.is_some(), &[Pbkdf2Sha1, Pbkdf2Sha256, Pbkdf2Sha512, Argon2id]),
             ("--log-n", self.log_n.is_some(), &[Scrypt]),
             ("--memory", self.memory.is_some(), &[Argon2id]),
         ];
@@ -178,6 +239,7 @@ impl Args {
             Some(KdfName::Zeros) => Kdf::Zeros,
             Some(KdfName::Repeat) => Kdf::Repeat,
             Some(KdfName::Sha256) => Kdf::Sha256,
+            Some(KdfName::Pbkdf2Sha1) => pbkdf2(Hash::Sha1)?,
             Some(KdfName::Pbkdf2Sha256) => pbkdf2(Hash::Sha256)?,
             Some(KdfName::Pbkdf2Sha512) => pbkdf2(Hash::Sha512)?,
             Some(KdfName::Scrypt) => Kdf::Scrypt {
@@ -196,15 +258,13 @@ impl Args {
     }
 }
 
-/// Reads the beginning of an encrypted file.
-fn file(path: &Path) -> Result<File, Error> {
-    let name = format!("'{}'", shown(path));
-    let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
-    let options = Options { threads: 1, ..Options::default() };
-    File::read(&mut input, options).map_err(|error| match error {
-        Refusal::Io(error) => Error::read(&name, &error),
-        error => Error::usage(format!("{name}: {error}")),
-    })
+fn look(name: LookName) -> Look {
+    match name {
+        LookName::Any => Look::Anything,
+        LookName::Printable => Look::Printable,
+        LookName::Text => Look::Text,
+        LookName::File => Look::file(),
+    }
 }
 
 fn hex(what: &str, digits: &str) -> Result<Vec<u8>, Error> {

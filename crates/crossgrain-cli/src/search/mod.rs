@@ -46,7 +46,7 @@ const EXIT_CODES: &str =
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> ExitCode {
-    match args.resolved().and_then(|(args, restored)| run::run(&args, restored)) {
+    match args.resolved().and_then(|(args, restored)| run::run(args, restored)) {
         Ok(outcome) => ExitCode::from(outcome as u8),
         Err(error) => failed(&error),
     }

@@ -18,6 +18,7 @@ use rayon::ThreadPoolBuilder;
 use super::Outcome;
 use super::args::Args;
 use super::candidates::{Candidates, List};
+use super::known::Sought;
 use super::places::Places;
 use super::results::Results;
 use super::session::{ListFacts, Session, State};
@@ -43,13 +44,13 @@ const SLOW_FIRST: u64 = 16;
 type Restored = Option<(Session, State)>;
 
 /// Starts a search, or continues a session.
-pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
+pub(super) fn run(mut args: Args, restored: Restored) -> Result<Outcome, Error> {
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage(
             "what is found is printed in any case: give --output a name, or leave it out",
         ));
     }
-    let search = args.search(args.is_text())?;
+    let Sought { search, doubt, advice } = args.search(args.is_text())?;
     let candidates = args.candidates(&search)?;
     if args.keyspace {
         let mut out = io::stdout();
@@ -66,16 +67,24 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
     if args.device.len() > 1 && !args.device.iter().all(Asked::is_device) {
         return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
     }
-    match candidates {
+    if let Some(doubt) = doubt {
+        error::tell(&doubt);
+        args.all = true;
+    }
+    let outcome = match candidates {
         Candidates::Space(space, range) => {
             let places = Places::new(&args.device, &search, &space, args.explain)?;
-            journaled(args, restored, &search, Work::Space(places, range))
+            journaled(&args, restored, &search, Work::Space(places, range))?
         }
         Candidates::Words(list) => {
             let devices = devices(&args.device, &search)?;
-            journaled(args, restored, &search, Work::Words(list, devices))
+            journaled(&args, restored, &search, Work::Words(list, devices))?
         }
+    };
+    if let (Outcome::Exhausted, Some(advice)) = (outcome, advice) {
+        error::tell(&advice);
     }
+    Ok(outcome)
 }
 
 /// Starts this number of threads. If the system refuses, the calling thread does all work.

@@ -7,9 +7,7 @@ use zeroize::Zeroizing;
 use super::{HashWord, LaneHash, Narrow, Sha1, Sha2, Turns, Wide, first_turn, next_turn};
 use crate::Hash;
 use crossgrain::Features;
-use crossgrain::engine::arch::{
-    Lane32, Lane64, Work, Work64, hashes_best_in_lanes, on_widest, on_widest64,
-};
+use crossgrain::engine::arch::{Lane32, Lane64, Work, Work64, hashes_best_in_lanes, on_widest, on_widest64};
 use crossgrain::engine::wiping_deep_stack;
 
 /// The padding byte after a message.
