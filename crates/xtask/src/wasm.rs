@@ -113,8 +113,8 @@ fn script(path: &str) -> String {
     root().join(path).display().to_string()
 }
 
-/// Tests of single registers and of names.
-const REGISTERS: &[&str] = &["registers", "numbers", "names", "laws"];
+/// Tests of single registers, of names and of estimates.
+const REGISTERS: &[&str] = &["registers", "numbers", "names", "laws", "tune"];
 
 /// Published answers, and the agreement of all kernels with the reference.
 const ANSWERS: &[&str] = &["vectors", "serpent", "mode_vectors", "sealed", "agree", "modes"];
