@@ -11,7 +11,7 @@ use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
 use crate::cipher::serpent;
-use crate::cipher::substitution::{Galois, Permute};
+use crate::cipher::substitution::{Galois, Nibbles, Permute};
 use crate::cipher::{Entry, aes, derived};
 use crate::kernel::Part;
 use crate::kernel::fused::Fused;
@@ -32,7 +32,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(all, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(more_gates, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(all, W => hsliced_rows::<W>(&mut rows));
-    for_each_register!(nibbles_beat_circuits, W => aes::rows::bytesliced_rows::<W, crate::cipher::substitution::Nibbles, 1>(&mut rows));
+    for_each_register!(all, W => aes::rows::bytesliced_rows::<W, Nibbles, 1>(&mut rows));
     for_each_register!(byte_tables, W => aes::rows::bytesliced_rows::<W, Permute, 1>(&mut rows));
     for_each_register!(galois_of_16, W => aes::rows::bytesliced_rows::<W, Galois, 2>(&mut rows));
     for_each_register!(galois_of_32, W => aes::rows::bytesliced_rows::<W, Galois, 1>(&mut rows));

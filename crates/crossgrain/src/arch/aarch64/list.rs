@@ -6,7 +6,7 @@
 ///
 /// | name | registers |
 /// |---|---|
-/// | `all`, `all_from_widest`, `without_byte_tables`, `widest_without_byte_tables`, `nibbles_beat_circuits` | [`NeonWord`](super::NeonWord) |
+/// | `all`, `all_from_widest`, `without_byte_tables`, `widest_without_byte_tables` | [`NeonWord`](super::NeonWord) |
 /// | `more_gates` | [`Sha3Word`](super::Sha3Word) |
 /// | `many_without_rotations` | `NeonWord`, `Sha3Word` |
 /// | `aes`, `aes_without_galois`, `one_block`, `carryless_from_widest` | [`AesWord`](super::AesWord) |
@@ -49,9 +49,6 @@ macro_rules! for_each_register {
     (galois_of_32, $W:ident => $run:expr) => {};
     (byte_tables, $W:ident => $run:expr) => {};
     (byte_tables_and_galois, $W:ident => $run:expr) => {};
-    (nibbles_beat_circuits, $W:ident => $run:expr) => {
-        for_each_register!(@ [NeonWord] $W $run)
-    };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
             type $W = $crate::engine::arch::$Register;

@@ -33,7 +33,6 @@ macro_rules! for_each_register {
     (galois_of_32, $W:ident => $run:expr) => {};
     (byte_tables, $W:ident => $run:expr) => {};
     (byte_tables_and_galois, $W:ident => $run:expr) => {};
-    (nibbles_beat_circuits, $W:ident => $run:expr) => {};
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
             type $W = $crate::engine::arch::$Register;

@@ -19,7 +19,6 @@
 /// | `galois_of_32` | [`GaloisBytes`](super::GaloisBytes), 32 registers | |
 /// | `byte_tables` | [`ByteTables`](super::ByteTables) | |
 /// | `byte_tables_and_galois` | `ByteTables` and `GaloisBytes` | |
-/// | `nibbles_beat_circuits` | those that compute AES faster by tables of nibbles than by circuits | |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_register {
@@ -67,10 +66,6 @@ macro_rules! for_each_register {
     };
     (byte_tables_and_galois, $W:ident => $run:expr) => {
         for_each_register!(@ [GfniVbmiWord512] $W $run)
-    };
-    // Bit slices and eight words (`hsliced`) are faster at every width.
-    (nibbles_beat_circuits, $W:ident => $run:expr) => {
-        for_each_register!(@ [] $W $run)
     };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
