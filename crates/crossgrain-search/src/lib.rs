@@ -6,7 +6,7 @@
 //!
 //! Candidates of a [`Space`] are numbered, not stored, and a [`Part`] is a range of numbers. Numbers are
 //! exact at any size. Candidates may also be the [`Words`] of a list, changed by [`Rule`]s. A [`Kdf`] derives
-//! keys from candidates. [`format`] reads the headers of encrypted files.
+//! keys from candidates. [`mod@format`] reads the headers of encrypted files.
 
 #![deny(unsafe_code)]
 
