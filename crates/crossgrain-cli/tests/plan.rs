@@ -180,10 +180,13 @@ fn modes_are_jobs() {
             assert!(is_one_kernel || names.last().unwrap().starts_with(last), "{cipher}-{job}: {names:?}");
         }
     }
-    if Features::of_cpu().contains(Features::AES) {
-        assert!(path(None, "aes-128-gcm")[0].starts_with("aes-gcm/blocks/"));
-    }
     // CTR from a table and a pass are faster than one kernel on registers of two blocks.
+    if Features::of_cpu().contains(Features::AES) {
+        let names = path(None, "aes-128-gcm");
+        assert!(
+            names[0].starts_with("aes-gcm/blocks/") || names.last().unwrap().starts_with("ghash/blocks/")
+        );
+    }
     if !known_caps(["avx2"]).is_empty() && Features::of_cpu().contains(Features::AES) {
         assert!(path(Some("avx2"), "aes-128-gcm").last().unwrap().starts_with("ghash/blocks/"));
     }
