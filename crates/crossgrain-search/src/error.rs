@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crossgrain::engine::text::quoted;
+use crossgrain::engine::text::{escaped, quoted};
 
 use super::words::Refusal;
 use crossgrain_container as container;
@@ -136,7 +136,8 @@ impl fmt::Display for Error {
                 "{len_bytes} bytes of ciphertext are too few: give as much as of the plaintext, in whole blocks for ecb and cbc"
             ),
             Self::File(error) => error.fmt(f),
-            Self::Format { why } => f.write_str(why),
+            // It may contain names from the header of a file.
+            Self::Format { why } => f.write_str(&escaped(why)),
             Self::ReadFile(error) => write!(f, "the file cannot be read: {error}"),
             Self::Words(error) => write!(f, "the word list cannot be read: {error}"),
             Self::Canary { kernel } => write!(
