@@ -47,3 +47,69 @@ pub(super) fn store_part(number: u128, bytes: &mut [u8]) {
         }
     }
 }
+
+/// Methods of [`ByteLanes`](super::ByteLanes) for a register of one block, on a machine without masks. Its type has
+/// `of_u128` and `number`.
+macro_rules! one_block {
+    () => {
+        #[inline(always)]
+        fn broadcast(isa: <Self as Register>::Isa, lane: &[u8; 16]) -> Self {
+            Self::load(isa, lane)
+        }
+
+        #[inline(always)]
+        fn load_lanes(isa: <Self as Register>::Isa, bytes: &[u8]) -> Self {
+            assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
+            if bytes.is_empty() { Self::splat(isa, 0) } else { Self::load(isa, bytes) }
+        }
+
+        #[inline(always)]
+        fn store_lanes(self, bytes: &mut [u8]) {
+            assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
+            if !bytes.is_empty() {
+                self.store(bytes);
+            }
+        }
+
+        #[inline(always)]
+        fn load_part(isa: <Self as Register>::Isa, bytes: &[u8]) -> Self {
+            match bytes.len() {
+                0 => Self::splat(isa, 0),
+                1..16 => Self::of_u128(parts::load_part(bytes)),
+                _ => Self::load(isa, bytes),
+            }
+        }
+
+        #[inline(always)]
+        fn store_part(self, bytes: &mut [u8]) {
+            match bytes.len() {
+                0 => {}
+                1..16 => parts::store_part(self.number(), bytes),
+                _ => self.store(bytes),
+            }
+        }
+
+        /// A plain store.
+        #[inline(always)]
+        unsafe fn store_past_caches(self, bytes: &mut [u8]) {
+            assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
+            self.store(bytes);
+        }
+
+        #[inline(always)]
+        fn load_lowest(isa: <Self as Register>::Isa, lane: &[u8; 16]) -> Self {
+            Self::load(isa, lane)
+        }
+
+        #[inline(always)]
+        fn store_lowest(self, lane: &mut [u8; 16]) {
+            self.store(lane);
+        }
+
+        #[inline(always)]
+        fn shuffle_bytes_up_to_15(self, _isa: <Self as Register>::Isa, indices: Self) -> Self {
+            self.shuffle_bytes(indices)
+        }
+    };
+}
+pub(super) use one_block;

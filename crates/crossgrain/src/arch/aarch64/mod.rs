@@ -472,46 +472,11 @@ impl<I: Gates> Lanes for Vector<I> {
 }
 
 impl<I: Gates> ByteLanes for Vector<I> {
+    parts::one_block!();
+
     #[inline(always)]
     fn interleave(a: Self, b: Self) -> (Self, Self) {
         (vector!(vzip1q_u8(a.0, b.0)), vector!(vzip2q_u8(a.0, b.0)))
-    }
-
-    #[inline(always)]
-    fn broadcast(isa: I, lane: &[u8; 16]) -> Self {
-        Self::load(isa, lane)
-    }
-
-    #[inline(always)]
-    fn load_lanes(isa: I, bytes: &[u8]) -> Self {
-        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        if bytes.is_empty() { Self::splat(isa, 0) } else { Self::load(isa, bytes) }
-    }
-
-    #[inline(always)]
-    fn store_lanes(self, bytes: &mut [u8]) {
-        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        if !bytes.is_empty() {
-            self.store(bytes);
-        }
-    }
-
-    #[inline(always)]
-    fn load_part(isa: I, bytes: &[u8]) -> Self {
-        match bytes.len() {
-            0 => Self::splat(isa, 0),
-            1..16 => Self::of_u128(parts::load_part(bytes)),
-            _ => Self::load(isa, bytes),
-        }
-    }
-
-    #[inline(always)]
-    fn store_part(self, bytes: &mut [u8]) {
-        match bytes.len() {
-            0 => {}
-            1..16 => parts::store_part(self.number(), bytes),
-            _ => self.store(bytes),
-        }
     }
 
     #[inline(always)]
@@ -523,32 +488,10 @@ impl<I: Gates> ByteLanes for Vector<I> {
         vector!(vandq_u8(self.0, vld1q_u8(mask.as_ptr())))
     }
 
-    /// A plain store.
-    #[inline(always)]
-    unsafe fn store_past_caches(self, bytes: &mut [u8]) {
-        assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
-        self.store(bytes);
-    }
-
-    #[inline(always)]
-    fn load_lowest(isa: I, lane: &[u8; 16]) -> Self {
-        Self::load(isa, lane)
-    }
-
-    #[inline(always)]
-    fn store_lowest(self, lane: &mut [u8; 16]) {
-        self.store(lane);
-    }
-
     /// TBL gives zero for indices 16 to 127 too.
     #[inline(always)]
     fn shuffle_bytes(self, indices: Self) -> Self {
         vector!(vqtbl1q_u8(self.0, indices.0))
-    }
-
-    #[inline(always)]
-    fn shuffle_bytes_up_to_15(self, _isa: I, indices: Self) -> Self {
-        self.shuffle_bytes(indices)
     }
 
     #[inline(always)]

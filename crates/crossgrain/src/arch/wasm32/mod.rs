@@ -234,6 +234,11 @@ impl SimdWord {
         )
     }
 
+    #[inline(always)]
+    fn of_u128(number: u128) -> Self {
+        Self::load(Simd128::here(), &number.to_le_bytes())
+    }
+
     /// The register as an integer.
     #[inline(always)]
     fn number(self) -> u128 {
@@ -310,7 +315,7 @@ impl Lanes for SimdWord {
         for lane in bytes.as_chunks_mut::<4>().0 {
             *lane = u32::from_le_bytes(*lane).look_up_public(table).to_le_bytes();
         }
-        Self::load(Simd128::here(), &bytes)
+        Self::of_u128(u128::from_le_bytes(bytes))
     }
 
     #[inline(always)]
@@ -334,6 +339,8 @@ impl Lanes for SimdWord {
 }
 
 impl ByteLanes for SimdWord {
+    parts::one_block!();
+
     #[inline(always)]
     fn interleave(Self(a): Self, Self(b): Self) -> (Self, Self) {
         (
@@ -343,75 +350,16 @@ impl ByteLanes for SimdWord {
     }
 
     #[inline(always)]
-    fn broadcast(isa: Simd128, lane: &[u8; 16]) -> Self {
-        Self::load(isa, lane)
-    }
-
-    #[inline(always)]
-    fn load_lanes(isa: Simd128, bytes: &[u8]) -> Self {
-        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        if bytes.is_empty() { Self::splat(isa, 0) } else { Self::load(isa, bytes) }
-    }
-
-    #[inline(always)]
-    fn store_lanes(self, bytes: &mut [u8]) {
-        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
-        if !bytes.is_empty() {
-            self.store(bytes);
-        }
-    }
-
-    #[inline(always)]
-    fn load_part(isa: Simd128, bytes: &[u8]) -> Self {
-        match bytes.len() {
-            0 => Self::splat(isa, 0),
-            1..16 => Self::load(isa, &parts::load_part(bytes).to_le_bytes()),
-            _ => Self::load(isa, bytes),
-        }
-    }
-
-    #[inline(always)]
-    fn store_part(self, bytes: &mut [u8]) {
-        match bytes.len() {
-            0 => {}
-            1..16 => parts::store_part(self.number(), bytes),
-            _ => self.store(bytes),
-        }
-    }
-
-    #[inline(always)]
     fn first_bytes(self, len_bytes: usize) -> Self {
         static ONES_THEN_ZEROS: [u8; 32] = ones_then_zeros();
         assert!(len_bytes <= Self::BYTES);
         self & Self::load(Simd128::here(), &ONES_THEN_ZEROS[16 - len_bytes..][..16])
     }
 
-    /// A plain store.
-    #[inline(always)]
-    unsafe fn store_past_caches(self, bytes: &mut [u8]) {
-        assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
-        self.store(bytes);
-    }
-
-    #[inline(always)]
-    fn load_lowest(isa: Simd128, lane: &[u8; 16]) -> Self {
-        Self::load(isa, lane)
-    }
-
-    #[inline(always)]
-    fn store_lowest(self, lane: &mut [u8; 16]) {
-        self.store(lane);
-    }
-
     /// A swizzle gives zero for indices 16 to 127 too.
     #[inline(always)]
     fn shuffle_bytes(self, indices: Self) -> Self {
         Self(i8x16_swizzle(self.0, indices.0))
-    }
-
-    #[inline(always)]
-    fn shuffle_bytes_up_to_15(self, _isa: Simd128, indices: Self) -> Self {
-        self.shuffle_bytes(indices)
     }
 
     #[inline(always)]
