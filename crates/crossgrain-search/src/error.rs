@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crossgrain::engine::text::{escaped, quoted};
+use crossgrain::engine::text::{quoted, reason};
 
 use super::words::Refusal;
 use crossgrain_container as container;
@@ -137,7 +137,7 @@ impl fmt::Display for Error {
             ),
             Self::File(error) => error.fmt(f),
             // It may contain names from the header of a file.
-            Self::Format { why } => f.write_str(&escaped(why)),
+            Self::Format { why } => f.write_str(&reason(why)),
             Self::ReadFile(error) => write!(f, "the file cannot be read: {error}"),
             Self::Words(error) => write!(f, "the word list cannot be read: {error}"),
             Self::Canary { kernel } => write!(

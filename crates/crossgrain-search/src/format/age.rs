@@ -9,7 +9,6 @@ use std::io::{Read as _, SeekFrom};
 use base64ct::{Base64, Base64Unpadded, Encoding as _};
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use crossgrain::engine::text::quoted;
 use zeroize::Zeroizing;
 
 use super::{Details, Format, Locked, Source, damaged, unsupported};
@@ -64,10 +63,7 @@ fn read(mut source: Box<dyn Source>, _: &Details) -> Result<Locked, Error> {
         ["->", "scrypt", salt, log_n] => (*salt, *log_n),
         ["->", kind, ..] if *kind != "scrypt" => {
             return Err(Error::Format {
-                why: format!(
-                    "it is encrypted to a key ({}), and no passphrase opens it: use the key",
-                    quoted(kind)
-                ),
+                why: format!("it is encrypted to a key ({kind}), and no passphrase opens it: use the key"),
             });
         }
         _ => return Err(damaged("its first recipient cannot be read")),

@@ -300,8 +300,7 @@ impl From<compose::Error> for Error {
 /// The plans for a job, widest bundle first. Later plans process the blocks that remain after the earlier
 /// ones. A mode's fused kernel after two passes processes short messages as a whole.
 ///
-/// It takes the cheapest paths through the job's graph, or
-/// the forced variants if there are any.
+/// It takes the cheapest paths through the job's graph, or the forced variants if there are any.
 ///
 /// # Errors
 /// [`Error::Unavailable`] for a forced variant that cannot be used, [`Error::NoPlan`] if no path with known

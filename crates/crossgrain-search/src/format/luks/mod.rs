@@ -2,7 +2,7 @@
 //!
 //! The volume key is split into stripes that together are its sum with a chain of hashes, so that one
 //! destroyed stripe destroys it (the "anti-forensic splitter"). The stripes are encrypted under the key that is
-//! derived from the passphrase. A digest of the volume key, by PBKDF2, tells whether a passphrase is right.
+//! derived from the passphrase. A digest of the volume key, by PBKDF2, decides whether a passphrase is right.
 //!
 //! Sources: "LUKS1 On-Disk Format Specification" version 1.2.3, "LUKS2 On-Disk Format Specification" version
 //! 1.1.2.
