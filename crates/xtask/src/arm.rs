@@ -8,13 +8,11 @@
 //! If a tool is missing, the task names it and counts as skipped.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::counts::{Counts, on_all_cores, shown};
-use crate::workspace::FEATURES;
-use crate::{Result, artifacts, cargo, root, succeed, target};
+use crate::emulated::{Counts, exchange, fresh_folder, native_program, on_all_cores, shown};
+use crate::{Result, artifacts, cargo, has_std, root, target};
 
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 
@@ -56,12 +54,6 @@ const MACHINES: [Machine; 5] = [
     Machine { core: "max",         cap: "portable",      tests: &[&["mode_vectors"]] },
 ];
 
-/// Suites whose files are exchanged: an instruction for GCM, and Serpent by registers.
-const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
-
-/// Lengths of the files: none, less than a chunk, and several chunks with a rest.
-const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
-
 /// Builds and runs everything.
 ///
 /// # Errors
@@ -77,21 +69,18 @@ pub(crate) fn run() -> Result<ExitCode> {
     let built = build()?;
     let jobs: Vec<_> = jobs(&built).collect();
     let counts = on_all_cores(&jobs, |&job| (job.0, run_one(job)));
-    let exchanged = exchange(&built)?;
+    let folder = fresh_folder("arm-files")?;
+    let [for_arm, native] = &built.programs;
     let mut failed = 0;
-    for (machine, exchanged) in MACHINES.iter().zip(exchanged) {
+    for machine in &MACHINES {
+        let name = machine.name();
+        let exchanged = exchange(&format!("arm: {name}"), &folder, native, &|| emulated(machine, for_arm))?;
         let own = counts.iter().filter(|(of, _)| std::ptr::eq(*of, machine)).map(|(_, counts)| counts);
         let total = own.fold(Counts::default(), Counts::with);
         failed += total.failed;
-        println!("{}", total.line("arm", &machine.name(), exchanged));
+        println!("{}", total.line("arm", &name, exchanged));
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Whether the standard library for 64-bit ARM is installed.
-pub(crate) fn has_std() -> bool {
-    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
-    folder.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
 }
 
 /// The tools that this machine lacks, and how to get each.
@@ -103,7 +92,7 @@ fn missing() -> Vec<&'static str> {
     };
     let has_library = Path::new(LIBRARIES).join("lib/libc.so").exists();
     let tools = [
-        (has_std(), STD_REMEDY),
+        (has_std(TARGET), STD_REMEDY),
         (runs(LINKER), "apt-get install gcc-aarch64-linux-gnu"),
         (has_library, "apt-get install libc6-dev-arm64-cross"),
         (runs(EMULATOR), "apt-get install qemu-user"),
@@ -142,10 +131,8 @@ fn build() -> Result<Built> {
             tests.insert(name, PathBuf::from(path));
         }
     }
-    // With the features of `cargo xtask test`, which then need not build the library again.
-    succeed(cargo().args(["build", "--workspace", "--features", FEATURES, "--bin", "crossgrain"]))?;
-    let program = |folder: &str| root().join(target()).join(folder).join("debug/crossgrain");
-    Ok(Built { tests, programs: [program(TARGET), program("")] })
+    let for_arm = root().join(target()).join(TARGET).join("debug/crossgrain");
+    Ok(Built { tests, programs: [for_arm, native_program()?] })
 }
 
 /// A command on an emulated machine.
@@ -182,59 +169,4 @@ impl Machine {
     fn name(&self) -> String {
         if self.cap == "neon" { self.core.to_owned() } else { format!("{} {}", self.core, self.cap) }
     }
-}
-
-/// Encrypts files on each machine and decrypts them here, and the other way round. Returns the number of
-/// files for each machine.
-///
-/// # Errors
-/// If a program fails, or a file decrypts to other bytes.
-fn exchange(built: &Built) -> Result<[usize; MACHINES.len()]> {
-    let folder = root().join(target()).join("arm-files");
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let _ = fs::remove_dir_all(&folder); // it may not be there
-    fs::create_dir_all(&folder).map_err(failed)?;
-    let mut counts = [0; MACHINES.len()];
-    for suite in SUITES {
-        let mut keygen = Command::new(&built.programs[1]);
-        succeed(keygen.args(["keygen", "--suite", suite, "-o", suite]).current_dir(&folder))?;
-        for len_bytes in FILE_BYTES {
-            let plain: Vec<u8> = (0..len_bytes).map(|at| (at * at / 7) as u8).collect();
-            fs::write(folder.join("plain"), &plain).map_err(failed)?;
-            for (machine, count) in MACHINES.iter().zip(&mut counts) {
-                for to_arm in [true, false] {
-                    let read = there_and_back(built, machine, suite, to_arm, &folder)?;
-                    if read != plain {
-                        let name = machine.name();
-                        return Err(format!("arm: {name}: {len_bytes} bytes under {suite} have changed"));
-                    }
-                    *count += 1;
-                }
-            }
-        }
-    }
-    Ok(counts)
-}
-
-/// Encrypts the file `plain` on one side, decrypts it on the other, and reads the result.
-fn there_and_back(
-    built: &Built,
-    machine: &Machine,
-    suite: &str,
-    to_arm: bool,
-    folder: &Path,
-) -> Result<Vec<u8>> {
-    let [for_arm, own] = &built.programs;
-    let mut sides = [Command::new(own), emulated(machine, for_arm)];
-    if !to_arm {
-        sides.reverse();
-    }
-    let [mut encrypt, mut decrypt] = sides;
-    encrypt.args(["encrypt", "--key-file", suite, "--force", "--suite", suite, "plain", "-o", "sealed"]);
-    decrypt.args(["decrypt", "--key-file", suite, "--force", "sealed", "-o", "opened"]);
-    for side in [&mut encrypt, &mut decrypt] {
-        succeed(side.current_dir(folder))?;
-    }
-    let opened = folder.join("opened");
-    fs::read(&opened).map_err(|error| format!("{}: {error}", opened.display()))
 }

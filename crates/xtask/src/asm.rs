@@ -19,7 +19,7 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Result, arm as machine, examined, pages, root};
+use crate::{Result, arm as machine, examined, has_std, pages, root};
 use isa::{ARM_ISAS, ISAS, Isa};
 use parse::Function;
 use rules::Kernel;
@@ -68,7 +68,7 @@ pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
 pub(crate) fn run_for_arm(list: bool, file: Option<&Path>) -> Result<()> {
     let text = match file {
         Some(file) => read(file)?,
-        None if machine::has_std() => read_all(&examined::build_for_arm()?)?,
+        None if has_std(machine::TARGET) => read_all(&examined::build_for_arm()?)?,
         None => {
             println!("skipped: asm ({})", machine::STD_REMEDY);
             return Ok(());

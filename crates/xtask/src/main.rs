@@ -9,8 +9,8 @@ mod asm;
 mod bench;
 mod chart;
 mod check;
-mod counts;
 mod dependencies;
+mod emulated;
 mod evidence;
 mod examined;
 mod files;
@@ -278,6 +278,12 @@ fn rustc(key: &str) -> Result<String> {
     let text = String::from_utf8_lossy(&told.stdout);
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
     value.map(str::to_owned).ok_or_else(|| format!("rustc does not tell its {key}"))
+}
+
+/// Whether the standard library for a target is installed.
+fn has_std(target: &str) -> bool {
+    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    folder.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
 }
 
 /// The cargo that started this task, or the one on the path, in the root of the checkout.

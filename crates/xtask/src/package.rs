@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use crate::{Result, cargo, python, root, succeed, target};
+use crate::{Result, cargo, has_std, python, root, succeed, target};
 
 /// A package that the task builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,7 +75,7 @@ fn program_folder() -> PathBuf {
 
 /// Builds the program. It writes its manual pages and completions itself.
 fn program() -> Result<()> {
-    if !has_std() {
+    if !has_std(STATIC) {
         println!("skipped: program (rustup target add {STATIC})");
         return Ok(());
     }
@@ -99,12 +99,6 @@ fn program() -> Result<()> {
     Ok(())
 }
 
-/// Whether the standard library for the static program is installed.
-fn has_std() -> bool {
-    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", STATIC]).output();
-    folder.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
-}
-
 /// Fails if a program needs a dynamic loader.
 fn expect_static(program: &Path) -> Result<()> {
     let told = Command::new("ldd").arg(program).output();
@@ -119,7 +113,7 @@ fn expect_static(program: &Path) -> Result<()> {
 fn deb() -> Result<()> {
     let mut version = cargo();
     version.args(["deb", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !version.status().is_ok_and(|status| status.success()) || !has_std() {
+    if !version.status().is_ok_and(|status| status.success()) || !has_std(STATIC) {
         println!("skipped: deb (cargo install cargo-deb)");
         return Ok(());
     }

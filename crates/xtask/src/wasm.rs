@@ -8,13 +8,13 @@
 //! If a tool is missing, the task names it and counts as skipped. If one engine is missing, the other runs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::counts::{Counts, on_all_cores, shown};
-use crate::workspace::FEATURES;
-use crate::{Result, artifacts, cargo, root, succeed, target};
+use crate::emulated::{
+    Counts, exchange, fresh_folder, native_program, on_all_cores, read, shown, write_plain,
+};
+use crate::{Result, artifacts, cargo, has_std, root, succeed, target};
 
 const TARGET: &str = "wasm32-wasip1";
 /// The target of pages, which have no system.
@@ -148,12 +148,6 @@ const IMPOSSIBLE: &[&str] = &[
     "threads_seal_each_chunk_once",
 ];
 
-/// Suites whose files are exchanged.
-const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
-
-/// Lengths of the files: none, less than a chunk, and several chunks with a rest.
-const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
-
 /// Ciphers and modes whose output by `raw` must be the same on both sides, and the lengths of the key and of the
 /// first counter block or nonce.
 const RAW: [(&str, &str, usize, usize); 4] = [
@@ -200,7 +194,7 @@ pub(crate) fn run() -> Result<ExitCode> {
             let counts = on_all_cores(&jobs, |(test, path)| run_test(engine, &name, test, path));
             let total = counts.iter().fold(Counts::default(), Counts::with);
             failed += total.failed;
-            let files = exchange(engine, &built.program, &native)?;
+            let files = exchange_files(engine, &built.program, &native)?;
             println!("{}", total.line("wasm", &name, files));
         }
     }
@@ -214,12 +208,6 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
-}
-
-/// Whether the standard library for a target is installed.
-fn has_std(target: &str) -> bool {
-    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
-    folder.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
 }
 
 /// The major version of Node, if it is new enough.
@@ -237,13 +225,6 @@ fn node() -> Option<Vec<String>> {
         command.push("--no-liftoff".to_owned());
     }
     Some(command)
-}
-
-/// The command line for this machine, with the features of `cargo xtask test`, which then need not build the library
-/// again.
-fn native_program() -> Result<PathBuf> {
-    succeed(cargo().args(["build", "--workspace", "--features", FEATURES, "--bin", "crossgrain"]))?;
-    Ok(root().join(target()).join("debug/crossgrain"))
 }
 
 /// The programs of a build.
@@ -312,46 +293,15 @@ fn run_test(engine: &[String], machine: &str, test: &str, path: &Path) -> Counts
 ///
 /// # Errors
 /// If a program fails, or bytes differ.
-fn exchange(engine: &[String], program: &Path, native: &Path) -> Result<usize> {
+fn exchange_files(engine: &[String], program: &Path, native: &Path) -> Result<usize> {
     let folder = fresh_folder("wasm-files")?;
-    let sides = || [Command::new(native), emulated(engine, program, &folder)];
-    let mut count = 0;
-    for suite in SUITES {
-        succeed(Command::new(native).args(["keygen", "--suite", suite, "-o", suite]).current_dir(&folder))?;
-        for len_bytes in FILE_BYTES {
-            let plain = write_plain(&folder, len_bytes)?;
-            for to_wasm in [true, false] {
-                let [mut encrypt, mut decrypt] = sides();
-                if !to_wasm {
-                    std::mem::swap(&mut encrypt, &mut decrypt);
-                }
-                encrypt.args([
-                    "encrypt",
-                    "--key-file",
-                    suite,
-                    "--force",
-                    "--suite",
-                    suite,
-                    "plain",
-                    "-o",
-                    "sealed",
-                ]);
-                decrypt.args(["decrypt", "--key-file", suite, "--force", "sealed", "-o", "opened"]);
-                for side in [&mut encrypt, &mut decrypt] {
-                    succeed(side.current_dir(&folder))?;
-                }
-                if read(&folder.join("opened"))? != plain {
-                    return Err(format!("wasm: {len_bytes} bytes under {suite} have changed"));
-                }
-                count += 1;
-            }
-        }
-    }
+    let wasm = || emulated(engine, program, &folder);
+    let mut count = exchange("wasm", &folder, native, &wasm)?;
     for (cipher, mode, key_bytes, iv_bytes) in RAW {
         write_plain(&folder, 1 << 16)?;
         let key: String = (0..key_bytes).map(|at| format!("{at:02x}")).collect();
         let mut outputs = Vec::new();
-        for mut side in sides() {
+        for mut side in [Command::new(native), wasm()] {
             side.args(["raw", "--cipher", cipher, "--mode", mode, "--key", &key, "--force"]);
             if iv_bytes > 0 {
                 side.args(["--iv", &"a5".repeat(iv_bytes)]);
@@ -402,23 +352,4 @@ fn page(node: &[String], build: Build, native: &Path) -> Result<String> {
         return Err("wasm: the page's file has changed".to_owned());
     }
     Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned())
-}
-
-fn fresh_folder(name: &str) -> Result<PathBuf> {
-    let folder = root().join(target()).join(name);
-    let _ = fs::remove_dir_all(&folder); // it may not be there
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    Ok(folder)
-}
-
-/// Writes the file `plain`, and returns its bytes.
-fn write_plain(folder: &Path, len_bytes: usize) -> Result<Vec<u8>> {
-    let plain: Vec<u8> = (0..len_bytes).map(|at| (at * at / 7) as u8).collect();
-    let path = folder.join("plain");
-    fs::write(&path, &plain).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(plain)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,11 +1,23 @@
-//! Runs test programs on emulated machines, and counts what passed: for `arm` and `wasm`.
+//! What `arm` and `wasm` share: test programs on emulated machines, the counts of what passed, and files that are
+//! exchanged with this machine.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
+
+use crate::workspace::FEATURES;
+use crate::{Result, cargo, root, succeed, target};
+
+/// Suites whose files are exchanged: an instruction for GCM, and Serpent by registers.
+const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
+
+/// Lengths of the files: none, less than a chunk, and several chunks with a rest.
+const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
 
 /// The counts in the output of a machine's tests.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -54,6 +66,85 @@ pub(crate) fn shown(name: &str, mut command: Command) -> Counts {
     let Counts { passed, failed, .. } = counts;
     println!("{name}: {passed} passed, {failed} failed, {seconds:.0} s");
     counts
+}
+
+/// The command line for this machine, with the features of `cargo xtask test`, which then need not build the library
+/// again.
+///
+/// # Errors
+/// If the build fails.
+pub(crate) fn native_program() -> Result<PathBuf> {
+    succeed(cargo().args(["build", "--workspace", "--features", FEATURES, "--bin", "crossgrain"]))?;
+    Ok(root().join(target()).join("debug/crossgrain"))
+}
+
+/// Encrypts files on each side and decrypts them on the other, in a folder. `emulated` makes a command of the
+/// emulated program. Returns the number of files.
+///
+/// # Errors
+/// If a program fails, or a file decrypts to other bytes.
+pub(crate) fn exchange(
+    machine: &str,
+    folder: &Path,
+    native: &Path,
+    emulated: &dyn Fn() -> Command,
+) -> Result<usize> {
+    let mut count = 0;
+    for suite in SUITES {
+        let keygen = ["keygen", "--suite", suite, "--force", "-o", suite];
+        succeed(Command::new(native).args(keygen).current_dir(folder))?;
+        for len_bytes in FILE_BYTES {
+            let plain = write_plain(folder, len_bytes)?;
+            for from_here in [true, false] {
+                let mut sides = [Command::new(native), emulated()];
+                if !from_here {
+                    sides.reverse();
+                }
+                let [mut encrypt, mut decrypt] = sides;
+                encrypt.args(["encrypt", "--key-file", suite, "--force", "--suite", suite]);
+                encrypt.args(["plain", "-o", "sealed"]);
+                decrypt.args(["decrypt", "--key-file", suite, "--force", "sealed", "-o", "opened"]);
+                for side in [&mut encrypt, &mut decrypt] {
+                    succeed(side.current_dir(folder))?;
+                }
+                if read(&folder.join("opened"))? != plain {
+                    return Err(format!("{machine}: {len_bytes} bytes under {suite} have changed"));
+                }
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// An empty folder of this name for files.
+///
+/// # Errors
+/// If it cannot be created.
+pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
+    let folder = root().join(target()).join(name);
+    let _ = fs::remove_dir_all(&folder); // it may not be there
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Writes the file `plain`, and returns its bytes.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_plain(folder: &Path, len_bytes: usize) -> Result<Vec<u8>> {
+    let plain: Vec<u8> = (0..len_bytes).map(|at| (at * at / 7) as u8).collect();
+    let path = folder.join("plain");
+    fs::write(&path, &plain).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(plain)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl Counts {
