@@ -189,7 +189,7 @@ def _encrypted(pair: tuple[str, str], options: tuple[Any, Any], secrets: Secrets
 
     (source_fs, source), (fs, target) = map(_below, pair, options)
     if is_local(source_fs) and is_local(fs):
-        return encrypt_file(source, target, suite=suite, overwrite=True, threads=1, **_named(secrets, target))
+        return encrypt_file(source, target, suite=suite, overwrite=True, threads=1, **secrets.argument(target))
     with source_fs.open(source, "rb") as file:
         return _copied(file, open_sink(fs, target, "wb", secrets, suite, 1))
 
@@ -200,17 +200,13 @@ def _decrypted(pair: tuple[str, str], options: tuple[Any, Any], secrets: Secrets
 
     (source_fs, source), (fs, target) = map(_below, pair, options)
     if is_local(source_fs) and is_local(fs):
-        return decrypt_file(source, target, overwrite=True, threads=1, **_named(secrets, source))
-    encrypted: Any = EncryptedFileSystem(fs=source_fs, threads=1, skip_instance_cache=True, **_named(secrets, source))
+        return decrypt_file(source, target, overwrite=True, threads=1, **secrets.argument(source))
+    encrypted: Any = EncryptedFileSystem(fs=source_fs, threads=1, skip_instance_cache=True, **secrets.argument(source))
     if is_local(fs):
         encrypted.get_file(source, target)
         return int(fs.size(target))
     with encrypted.open(source, "rb") as file:
         return _copied(file, open_target(fs, target, "wb"))
-
-
-def _named(secrets: Secrets, path: str) -> dict[str, Any]:
-    return {"passphrase" if secrets.is_passphrase else "key": secrets.of(path)}
 
 
 def _copied(file: Any, target: Any) -> int:

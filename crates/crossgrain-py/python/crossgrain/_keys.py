@@ -68,6 +68,10 @@ class Secrets:
         secret = self._resolved(path)
         return secret.encode() if isinstance(secret, str) else bytes_of(secret, "passphrase" if self.is_passphrase else "key")
 
+    def argument(self, path: str) -> dict[str, Any]:
+        """The secret of a path, as a named argument of the functions for files."""
+        return {"passphrase" if self.is_passphrase else "key": self.of(path)}
+
     def _resolved(self, path: str) -> Any:
         if self._name is None:
             return _default()

@@ -155,9 +155,8 @@ class _Renamed:
 class _Encrypted:
     """Encrypts what is written to a target."""
 
-    def __init__(self, target: Target, key: bytes, is_passphrase: bool, suite: SuiteName, threads: int) -> None:
+    def __init__(self, target: Target, secret: dict[str, Any], suite: SuiteName, threads: int) -> None:
         self._target = target
-        secret: dict[str, Any] = {"passphrase" if is_passphrase else "key": key}
         try:
             self._file = EncryptedFile(_Writes(target), "w", suite=suite, threads=threads, **secret)
         except BaseException:
@@ -201,19 +200,17 @@ def open_target(fs: Any, path: str, mode: Literal["wb", "xb"]) -> Target:
 
 def open_sink(fs: Any, path: str, mode: Literal["wb", "xb"], secrets: Secrets, suite: SuiteName, threads: int) -> Target:
     """A new object of a file system, for plaintext."""
-    secret, is_passphrase = secrets.of(path), secrets.is_passphrase
+    secret = secrets.argument(path)
     if is_local(fs):
         if fs.auto_mkdir:
             fs.makedirs(fs._parent(path), exist_ok=True)
-        named: dict[str, Any] = {"passphrase" if is_passphrase else "key": secret}
-        return _Local(EncryptedFile(path, mode, suite=suite, threads=threads, **named))
-    return _Encrypted(open_target(fs, path, mode), secret, is_passphrase, suite, threads)
+        return _Local(EncryptedFile(path, mode, suite=suite, threads=threads, **secret))
+    return _Encrypted(open_target(fs, path, mode), secret, suite, threads)
 
 
-def sealed(data: Bytes, key: bytes, is_passphrase: bool, suite: SuiteName, threads: int) -> bytes:
-    """Bytes as an encrypted file."""
+def sealed(data: Bytes, secret: dict[str, Any], suite: SuiteName, threads: int) -> bytes:
+    """Bytes as an encrypted file. The secret is that of `Secrets.argument`."""
     buffer = io.BytesIO()
-    secret: dict[str, Any] = {"passphrase" if is_passphrase else "key": key}
     with EncryptedFile(buffer, "w", suite=suite, threads=threads, **secret) as file:
         file.write(data)
     return buffer.getvalue()

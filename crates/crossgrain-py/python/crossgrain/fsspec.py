@@ -369,7 +369,7 @@ class EncryptedFileSystem(ChainedFileSystem):  # type: ignore[misc,unused-ignore
         self.fs.pipe({name: self._sealed(name, data) for name, data in ((self._path(name), data) for name, data in path.items())}, **kwargs)
 
     def _sealed(self, path: str, value: Any) -> bytes:
-        return sealed(value, self.secrets.of(path), self.secrets.is_passphrase, self.suite, self.threads)
+        return sealed(value, self.secrets.argument(path), self.suite, self.threads)
 
     def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
         """Write an empty object, or change the time of one."""

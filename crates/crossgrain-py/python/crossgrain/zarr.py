@@ -265,7 +265,7 @@ class _Place:
 
     async def set(self, value: Buffer) -> None:
         """Encrypt and write a chunk."""
-        data = await asyncio.to_thread(sealed, value.to_bytes(), self._key, False, self._suite, 1)
+        data = await asyncio.to_thread(sealed, value.to_bytes(), {"key": self._key}, self._suite, 1)
         await self._below.set(type(value).from_bytes(data))
 
     async def delete(self) -> None:
