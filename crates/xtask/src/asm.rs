@@ -19,7 +19,8 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Result, arm as machine, examined, has_std, pages, root};
+use crate::qemu::ARM;
+use crate::{Result, examined, has_std, pages, root};
 use isa::{ARM_ISAS, ISAS, Isa};
 use parse::Function;
 use rules::Kernel;
@@ -68,9 +69,9 @@ pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
 pub(crate) fn run_for_arm(list: bool, file: Option<&Path>) -> Result<()> {
     let text = match file {
         Some(file) => read(file)?,
-        None if has_std(machine::TARGET) => read_all(&examined::build_for_arm()?)?,
+        None if has_std(ARM[0].target) => read_all(&examined::build_for_arm()?)?,
         None => {
-            println!("skipped: asm ({})", machine::STD_REMEDY);
+            println!("skipped: asm ({})", ARM[0].std_remedy());
             return Ok(());
         }
     };

@@ -1,11 +1,11 @@
-//! What `arm` and `wasm` share: test programs on emulated machines, the counts of what passed, and files that are
+//! What the tasks for other machines share: test programs on them, the counts of what passed, and files that are
 //! exchanged with this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -26,6 +26,13 @@ pub(crate) struct Counts {
     pub(crate) failed: usize,
     /// Numbers of cases, by their names.
     cases: BTreeMap<String, u64>,
+}
+
+/// Whether a program is installed: it can print its version.
+pub(crate) fn runs(program: &str) -> bool {
+    let mut version = Command::new(program);
+    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
 }
 
 /// Runs `work` on each job, one per core of this machine. Returns the results in any order.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Result, arm, artifacts, cargo, root, target};
+use crate::qemu::ARM;
+use crate::{Result, artifacts, cargo, root, target};
 
 /// The files that were built.
 #[derive(Debug, Default)]
@@ -48,8 +49,8 @@ pub(crate) fn build_for_arm() -> Result<Vec<PathBuf>> {
     let mut build = cargo();
     build.env("RUSTFLAGS", format!("{flags} --emit asm -C symbol-mangling-version=v0"));
     build.args(["build", "--quiet", "--release", "--package", "crossgrain", "--all-features", "--lib"]);
-    build.args(["--target", arm::TARGET, "--target-dir"]).arg(root().join(target()).join("examined"));
-    arm::with_linker(&mut build);
+    build.args(["--target", ARM[0].target, "--target-dir"]).arg(root().join(target()).join("examined"));
+    ARM[0].with_linker(&mut build);
     let built = artifacts(build)?;
     let library = built.iter().find(|artifact| artifact["target"]["name"] == "crossgrain");
     Ok(library.map(|artifact| assembly(&artifact["filenames"])).unwrap_or_default())

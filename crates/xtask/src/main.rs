@@ -4,7 +4,6 @@
 //! of `check` or of `test`. Nothing here is part of the library or of the program.
 
 mod api;
-mod arm;
 mod asm;
 mod bench;
 mod chart;
@@ -23,8 +22,10 @@ mod newest;
 mod nightly;
 mod package;
 mod pages;
+mod platforms;
 mod productivity;
 mod python;
+mod qemu;
 mod reproduce;
 mod sanitize;
 mod search;
@@ -82,6 +83,10 @@ enum Task {
     /// Build the library and the program for 64-bit ARM, run their tests under qemu, and exchange files with
     /// this machine
     Arm,
+    /// The same for a 32-bit CPU and a big-endian one
+    Foreign,
+    /// Check that the program compiles for other systems, and run it for Windows under Wine
+    Platforms,
     /// Build the library, the container and the program for WebAssembly, run their tests in wasmtime and Node,
     /// and exchange files with this machine
     Wasm,
@@ -188,7 +193,9 @@ fn main() -> ExitCode {
             asm::run_for_arm(list, file.as_deref()).map(|()| ExitCode::SUCCESS)
         }
         Task::Asm { list, file, .. } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Arm => arm::run(),
+        Task::Arm => qemu::run(&qemu::ARM),
+        Task::Foreign => qemu::run(&qemu::FOREIGN),
+        Task::Platforms => platforms::run().map(|()| ExitCode::SUCCESS),
         Task::Wasm => wasm::run(),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),

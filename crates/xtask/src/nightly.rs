@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use serde_json::{Value, json};
 
 use crate::{
-    Result, arm, asm, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target, wasm,
+    Result, asm, cargo, evidence, fuzz, mutants, platforms, python, qemu, root, sanitize, succeed, target,
+    wasm,
 };
 
 /// The streams that are tested every night.
@@ -42,9 +43,13 @@ pub(crate) fn run() -> Result<()> {
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }
-    if arm::run()? != ExitCode::SUCCESS {
+    if qemu::run(&qemu::ARM)? != ExitCode::SUCCESS {
         return Err("tests failed on emulated 64-bit ARM".to_owned());
     }
+    if qemu::run(&qemu::FOREIGN)? != ExitCode::SUCCESS {
+        return Err("tests failed on an emulated 32-bit or big-endian CPU".to_owned());
+    }
+    platforms::run()?;
     asm::run_for_arm(false, None)?;
     if wasm::run()? != ExitCode::SUCCESS {
         return Err("tests failed on WebAssembly".to_owned());
