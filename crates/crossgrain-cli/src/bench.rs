@@ -37,9 +37,10 @@ const GPU_BYTES_MAX: u64 = 4 << 30;
 /// Time every variant and mode
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Time only subjects whose id contains this; with `gpu` in front the programs of a GPU, as
+    /// Time only subjects whose id contains one of these; with `gpu` in front the programs of a GPU, as
     /// `gpu/aes-128`
-    filter: Option<String>,
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
     /// The GPU, by its name in `crossgrain devices`; the first unless given
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
@@ -72,6 +73,23 @@ pub(crate) struct Args {
     plan: Option<PathBuf>,
 }
 
+/// Selects subjects by their ids.
+#[derive(Clone, Copy)]
+pub(crate) struct Filter<'a>(&'a [String]);
+
+impl Filter<'_> {
+    /// Whether the id contains one of the texts, or there are none.
+    fn passes(self, id: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|text| id.contains(text))
+    }
+}
+
+impl Args {
+    fn filter(&self) -> Filter<'_> {
+        Filter(&self.filters)
+    }
+}
+
 /// One line of the result.
 struct Row {
     id: String,
@@ -100,7 +118,7 @@ impl Row {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    if args.filter.as_deref().is_some_and(|filter| filter == "gpu" || filter.starts_with("gpu/")) {
+    if args.filters.iter().any(|filter| filter == "gpu" || filter.starts_with("gpu/")) {
         return gpu::run(args);
     }
     if args.device.is_some() || args.bytes.is_some() || args.beside.is_some() {
@@ -110,13 +128,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head()?;
     if args.planner {
-        return planner::run(args.filter.as_deref().unwrap_or_default(), args.policy, &mut printer);
+        return planner::run(args.filter(), args.policy, &mut printer);
     }
     printer.columns()?;
     let mut rows = Vec::new();
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
-    let filter = args.filter.as_deref().unwrap_or_default();
-    for group in subject::groups(plans.as_ref(), args.policy, filter)? {
+    for group in subject::groups(plans.as_ref(), args.policy, args.filter())? {
         let mut group = group?;
         let sampling = Sampling { turns: args.turns.into(), ..Sampling::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
@@ -133,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if rows.is_empty() {
         return Err(Error::usage(format!(
             "nothing that is timed has '{}' in its id: `crossgrain bench` alone times all",
-            quoted(filter)
+            quoted(&args.filters.join("' or '"))
         )));
     }
     for ratio in ratio::found(&rows) {

@@ -79,6 +79,41 @@ pub(crate) fn beside_peers(record: bool, peers: &Peers, arguments: &[String]) ->
     finish(bench.args(arguments), record, cpu_of, &[("libraries", which)], PEERS)
 }
 
+/// The JSON lines of `crossgrain bench` for the subjects whose ids contain one of these.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn own_rows(filters: &[String]) -> Result<Vec<Value>> {
+    rows(bench("crossgrain-cli", &[])?.arg("bench").args(filters))
+}
+
+/// The JSON lines of a comparison with the installed peers, likewise.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn peer_rows(filters: &[&str]) -> Result<Vec<Value>> {
+    build_peers_in_software()?;
+    let mut bench = bench("crossgrain-peers", &[])?;
+    bench.arg("bench").args(filters);
+    for worker in workers(None, false) {
+        bench.args(["--worker", &worker]);
+    }
+    rows(&mut bench)
+}
+
+/// The JSON lines of a benchmark.
+fn rows(bench: &mut Command) -> Result<Vec<Value>> {
+    let name = bench.get_program().display().to_string();
+    let told = bench.arg("--json").stderr(Stdio::inherit()).output();
+    let told = told.map_err(|error| format!("{name}: {error}"))?;
+    if !told.status.success() {
+        return Err(format!("{name}: {}", told.status));
+    }
+    let lines = String::from_utf8_lossy(&told.stdout).into_owned();
+    let row = |line: &str| serde_json::from_str(line).map_err(|error| format!("{name}: {error}: {line}"));
+    lines.lines().map(row).collect()
+}
+
 /// A program of the workspace, built for release, to be run in the root.
 fn bench(package: &str, features: &[&str]) -> Result<Command> {
     succeed(cargo().args(["build", "--release", "-p", package]).args(features))?;
@@ -197,7 +232,7 @@ fn with_facts(head: &str, facts: &Facts<'_>) -> Result<String> {
 }
 
 /// The CPU's name from the first line, in the form of a folder name.
-fn cpu_of(results: &str) -> Result<String> {
+pub(crate) fn cpu_of(results: &str) -> Result<String> {
     let machine = first_text(results, "machine")?;
     Ok(slug(machine.rsplit_once(", ").map_or(machine.as_str(), |(name, _threads)| name)))
 }

@@ -70,7 +70,7 @@ const OURS: &str = "";
 
 /// The highest load average at the start of a benchmark that charts accept, because other work distorts the
 /// figures. The build just before the benchmark counts too.
-const LOAD_MAX: f64 = 2.0;
+pub(crate) const LOAD_MAX: f64 = 2.0;
 
 /// Draws the record `file`, or else the newest ones. A picture whose data the record lacks is left unchanged.
 /// The tables always come from the newest records.

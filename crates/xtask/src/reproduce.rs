@@ -1,22 +1,23 @@
-//! `cargo xtask reproduce NAME`: repeats a table of the literature, with our figures next to the published
-//! ones, in `docs/reproduction.md`.
+//! `cargo xtask reproduce NAME`: measures a table of the literature on this machine, and writes our figures next to
+//! the published ones in `docs/reproduction.md`.
 //!
-//! The published figures are in this module; the page cites their sources. Ours come from the newest record.
-//! Those that involve files come from runs made now (`reproduce/threads.rs`).
+//! Every figure of a table comes from one run on one machine. The run is kept in `bench/record`, and the page names
+//! it, the machine, its load, and how far the samples spread. The published figures are in this module; the page
+//! cites their sources.
 
 mod composition;
 mod mix;
+mod record;
 mod threads;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use clap::ValueEnum;
-use serde_json::Value;
 
-use crate::{Result, chart, pages, root};
+use self::record::Record;
+use crate::{Result, bench, pages, root};
 
 const PAGE: &str = "docs/reproduction.md";
 
@@ -35,116 +36,166 @@ pub(crate) enum Table {
     Source,
 }
 
-/// Generates one table or all tables, and writes them to the page.
+/// Measures one table or all tables, and writes them to the page.
 ///
 /// # Errors
-/// If the record lacks a figure, or a program cannot be run.
+/// If a program cannot be built or run, or a figure is missing.
 pub(crate) fn run(table: Option<Table>) -> Result<()> {
     let tables = table.map_or_else(|| Table::value_variants().to_vec(), |table| vec![table]);
     for table in tables {
-        let name = table.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let record = Record::newest()?;
-        let mut text = match table {
-            Table::Parts => mix::table(&record)?,
-            Table::Bundle => bundle(&record)?,
-            Table::Batching => batching(&record)?,
-            Table::Threads => threads::table(&record)?,
-            Table::Source => source(&record)?,
-        };
-        let _ = writeln!(text, "\nOurs from `{}`.", record.name);
+        pages::expect(PAGE, &table.task())?;
+        let record = table.measured()?;
+        record.keep(&table.name())?;
+        let text = table.text(&record)?;
         print!("{text}");
-        pages::put(PAGE, &format!("reproduce {name}"), &text)?;
+        pages::put(PAGE, &table.task(), &text)?;
     }
     Ok(())
 }
 
-/// The single-thread figures of the newest record, and its name.
-struct Record {
-    name: String,
-    cycles_per_byte: BTreeMap<String, f64>,
-    gb_per_s: BTreeMap<String, f64>,
-}
-
-impl Record {
-    fn newest() -> Result<Self> {
-        Self::read(&chart::newest_record()?)
+impl Table {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let of = |what: &str| {
-            let row = |row: &Value| Some((row["id"].as_str()?.to_owned(), row[what].as_f64()?));
-            rows.iter().filter_map(row).collect()
+    /// The task that writes the table, as the page names it.
+    fn task(self) -> String {
+        format!("reproduce {}", self.name())
+    }
+
+    /// Times everything that the table shows.
+    fn measured(self) -> Result<Record> {
+        match self {
+            Self::Parts => Record::new(bench::own_rows(&mix::ids())?),
+            Self::Bundle => {
+                let sliced: Vec<_> = mix::WIDTHS.iter().flat_map(|width| sliced_ids(width)).collect();
+                let mut record = Record::new(bench::own_rows(&sliced)?)?;
+                record.add(bench::peer_rows(&["aes-128-ecb/again/1048576"])?)?;
+                Ok(record)
+            }
+            Self::Batching => {
+                let ids = BATCHES.iter().flat_map(|batch| batch.ids()).collect::<Vec<_>>();
+                Record::new(bench::own_rows(&ids)?)
+            }
+            Self::Threads => {
+                let mut record = Record::new(bench::own_rows(&[threads::IN_MEMORY.to_owned()])?)?;
+                threads::measure(&mut record)?;
+                Ok(record)
+            }
+            Self::Source => {
+                let mut record = Record::new(bench::own_rows(&["aes-128-ctr/ten-rounds".to_owned()])?)?;
+                record.add(bench::peer_rows(&[
+                    "aes-128-ecb/again/1048576",
+                    "aes-256-ecb/again/1048576",
+                    "aes-128-ctr/again/1048576",
+                    "serpent-256-ctr/again/1048576",
+                ])?)?;
+                Ok(record)
+            }
+        }
+    }
+
+    /// The table, and a line that says where its figures come from.
+    fn text(self, record: &Record) -> Result<String> {
+        let mut text = match self {
+            Self::Parts => mix::table(record)?,
+            Self::Bundle => bundle(record)?,
+            Self::Batching => batching(record)?,
+            Self::Threads => threads::table(record)?,
+            Self::Source => source(record)?,
         };
-        let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
-        Ok(Self { name, cycles_per_byte: of("cycles_per_byte"), gb_per_s: of("gb_per_s") })
-    }
-
-    fn cycles_per_byte(&self, id: &str) -> Result<f64> {
-        let found = self.cycles_per_byte.get(id).copied();
-        found.ok_or_else(|| format!("{} has no cycles of {id}: `cargo xtask bench --record`", self.name))
-    }
-
-    fn gb_per_s(&self, id: &str) -> Result<f64> {
-        let found = self.gb_per_s.get(id).copied();
-        found.ok_or_else(|| format!("{} has no speed of {id}: `cargo xtask bench --record`", self.name))
+        let _ = writeln!(text, "\n{}", record.origin(&self.name())?);
+        Ok(text)
     }
 }
 
-/// Cycles for 64 blocks of AES-128 in 64-bit registers, bit-sliced, and by tables.
+/// Blocks and bytes of a bundle.
+const BUNDLE_BYTES: f64 = 64.0 * 16.0;
+
+/// The rows of a bit-sliced cipher with both conversions.
+fn sliced_ids(width: &mix::Width) -> [String; 3] {
+    let mix::Width { bits, isa, shuffle, .. } = width;
+    [
+        format!("blocks-to-bitsliced{bits}/{isa}{shuffle}"),
+        format!("aes-encrypt/bitsliced{bits}/{isa}"),
+        format!("bitsliced{bits}-to-blocks/{isa}{shuffle}"),
+    ]
+}
+
+/// Time of 64 blocks of AES-128 bit-sliced, and by OpenSSL without AES instructions.
 fn bundle(record: &Record) -> Result<String> {
-    const BUNDLE_BYTES: f64 = 64.0 * 16.0;
     let mut text =
-        "| AES-128, 64 blocks | bit-sliced | by tables | bit-sliced over tables |\n|---|---|---|---|\n"
+        "| AES-128, 64 blocks | bit-sliced | OpenSSL without AES instructions | bit-sliced over OpenSSL |\n\
+         |---|---|---|---|\n"
             .to_owned();
-    let _ = writeln!(text, "| theirs, clock ticks | 370 | 304 (OpenSSL) | {:.2} |", 370.0 / 304.0);
-    let tables = BUNDLE_BYTES * record.cycles_per_byte("aes-encrypt/blocks/portable-table")?;
-    for (word, id) in [
-        ("u64", "u64"),
-        ("128 bits (SSE2)", "bitsliced-128"),
-        ("256 bits (AVX2)", "bitsliced-256"),
-        ("512 bits (AVX-512)", "bitsliced"),
+    for (name, sliced, openssl) in [
+        ("theirs, clock ticks, one bundle", 370.0, 304.0),
+        ("theirs, 128 bundles", 47400.0, 39000.0),
+        ("another bit-sliced implementation, one bundle", 302.0, 304.0),
     ] {
-        // The whole job if the record has it; otherwise the cipher with both conversions.
-        let job = record.cycles_per_byte(&format!("aes-128-ecb/{id}"));
-        let cycles = BUNDLE_BYTES * job.or_else(|_| sliced(record, id))?;
-        let _ = writeln!(text, "| {word}, cycles | {cycles:.0} | {tables:.0} | {:.2} |", cycles / tables);
+        let _ = writeln!(text, "| {name} | {sliced} | {openssl} | {:.2} |", sliced / openssl);
+    }
+    let job =
+        |who: &str| Ok(BUNDLE_BYTES * record.cycles_per_byte(&format!("aes-128-ecb/again/1048576/{who}"))?);
+    let openssl: f64 = job("openssl-masked").or_else(|_: String| job("rustcrypto-software"))?;
+    let mut line = |name: &str, cycles: f64| {
+        let _ = writeln!(text, "| {name} | {cycles:.0} | {openssl:.0} | {:.2} |", cycles / openssl);
+    };
+    line("ours, whole job on u64, cycles", job("crossgrain-portable")?);
+    for width in &mix::WIDTHS {
+        let parts: Result<Vec<f64>> = sliced_ids(width).iter().map(|id| record.cycles_per_byte(id)).collect();
+        // A machine without these registers has no such rows.
+        if let Ok(parts) = parts {
+            let name = format!("ours, cipher and conversions on {} bits, cycles", width.bits);
+            line(&name, BUNDLE_BYTES * parts.iter().sum::<f64>());
+        }
     }
     Ok(text)
 }
 
-/// The cost of the bit-sliced cipher with both conversions.
-fn sliced(record: &Record, width: &str) -> Result<f64> {
-    let (bits, isa) = match width {
-        "bitsliced-128" => (128, "sse2"),
-        _ => (256, "avx2"),
-    };
-    let parts = [
-        format!("blocks-to-bitsliced{bits}/{isa}-interleave"),
-        format!("aes-encrypt/bitsliced{bits}/{isa}"),
-        format!("bitsliced{bits}-to-blocks/{isa}-interleave"),
-    ];
-    parts.iter().map(|id| record.cycles_per_byte(id)).sum()
+/// A cipher and mode, called block by block and with many blocks.
+struct Batch {
+    name: &'static str,
+    cipher: &'static str,
+    /// The mode's part of the ids.
+    mode: &'static str,
+    /// As published, in MiB/s: block by block, and eight blocks a call.
+    theirs: Option<[f64; 2]>,
 }
 
-/// One block at a time, compared with the number that a kernel takes.
+#[rustfmt::skip] // a table: one line a row
+const BATCHES: [Batch; 6] = [
+    Batch { name: "Serpent ECB",                          cipher: "serpent-256/best",    mode: "",     theirs: Some([42.1, 113.5]) },
+    Batch { name: "Serpent CTR",                          cipher: "serpent-256/best",    mode: "ctr-", theirs: Some([39.7, 100.8]) },
+    Batch { name: "AES-128 ECB without AES instructions", cipher: "aes-128/without-aes", mode: "",     theirs: Some([112.7, 134.4]) },
+    Batch { name: "AES-128 CTR without AES instructions", cipher: "aes-128/without-aes", mode: "ctr-", theirs: Some([99.1, 114.1]) },
+    Batch { name: "AES-128 ECB",                          cipher: "aes-128/best",        mode: "",     theirs: None },
+    Batch { name: "AES-128 CTR",                          cipher: "aes-128/best",        mode: "ctr-", theirs: None },
+];
+
+impl Batch {
+    /// The rows block by block, and all blocks in one call.
+    fn ids(&self) -> [String; 2] {
+        let Self { cipher, mode, .. } = self;
+        ["block-by-block", "at-once"].map(|how| format!("calls/{cipher}/{mode}{how}/4096"))
+    }
+}
+
+/// Calls with one block, and with many, of the same programs.
 fn batching(record: &Record) -> Result<String> {
-    let mut text =
-        "| GB/s, one thread | block by block | many at a time | gain |\n|---|---|---|---|\n".to_owned();
-    let _ = writeln!(text, "| theirs, Serpent in SIMD registers | | | 2.7 |");
-    for (name, single, many) in [
-        ("Serpent-128 ECB, SSE2", "serpent-128-ecb/portable", "serpent-128-ecb/sse2"),
-        ("Serpent-128 CTR, SSE2", "serpent-128-ctr/portable", "serpent-128-ctr/sse2"),
-        ("Serpent-128 ECB, AVX2", "serpent-128-ecb/portable", "serpent-128-ecb/avx2"),
-        ("Serpent-128 CTR, AVX2", "serpent-128-ctr/portable", "serpent-128-ctr/avx2"),
-        ("Serpent-128 ECB, AVX-512", "serpent-128-ecb/portable", "serpent-128-ecb/best"),
-        ("Serpent-128 CTR, AVX-512", "serpent-128-ctr/portable", "serpent-128-ctr/best"),
-        ("AES-128 ECB, tables and AVX2", "aes-encrypt/blocks/portable-table", "aes-128-ecb/avx2-without-aes"),
-        ("AES-128 CTR, tables and AVX2", "aes-ctr/blocks/portable-table", "aes-128-ctr/avx2-without-aes"),
-    ] {
-        let (single, many) = (record.gb_per_s(single)?, record.gb_per_s(many)?);
-        let _ = writeln!(text, "| {name} | {single:.3} | {many:.3} | {:.1} |", many / single);
+    const MIB: f64 = (1 << 20) as f64;
+    let mut text = "| MiB/s, one thread | theirs: block by block | 8 blocks a call | gain \
+                    | ours: block by block | 4096 blocks a call | gain |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for batch in &BATCHES {
+        let theirs = batch.theirs.map_or_else(
+            || " | | ".to_owned(),
+            |[single, many]| format!("{single} | {many} | {:.2}", many / single),
+        );
+        let [single, many] = batch.ids().map(|id| record.gb_per_s(&id).map(|speed| 1e9 * speed / MIB));
+        let (single, many) = (single?, many?);
+        let _ =
+            writeln!(text, "| {} | {theirs} | {single:.1} | {many:.1} | {:.2} |", batch.name, many / single);
     }
     Ok(text)
 }
@@ -153,24 +204,37 @@ fn batching(record: &Record) -> Result<String> {
 fn source(record: &Record) -> Result<String> {
     let mut text = "| one source, one CPU thread | ours over theirs, in cycles |\n|---|---|\n".to_owned();
     let _ = writeln!(text, "| theirs, over sequential C++ | under 1.05 |");
+    let peer = |job: &str, who: &str| record.cycles_per_byte(&format!("{job}/again/1048576/{who}"));
+    let ten_rounds = record.cycles_per_byte("aes-128-ctr/ten-rounds")?;
     for (name, ours, theirs) in [
         (
-            "AES-128 ECB by VAES, over the same written by hand",
-            "aes-128-ecb/best",
-            "aes-128-ecb/hand-written",
+            "AES-128 ECB, over the same written by hand for VAES",
+            peer("aes-128-ecb", "crossgrain"),
+            peer("aes-128-ecb", "hand-written"),
         ),
-        ("AES-128 CTR by VAES, all rounds, the same", "aes-128-ctr/ten-rounds", "aes-128-ctr/hand-written"),
-        ("AES-128 ECB by VAES, over RustCrypto's", "aes-128-ecb/best", "aes-128-ecb/rustcrypto"),
-        ("AES-256 ECB by VAES, over RustCrypto's", "aes-256-ecb/best", "aes-256-ecb/rustcrypto"),
+        ("AES-128 CTR, all rounds, the same", Ok(ten_rounds), peer("aes-128-ctr", "hand-written")),
         (
-            "AES-128 CTR by VAES, all rounds, over libgcrypt's",
-            "aes-128-ctr/ten-rounds",
-            "aes-128-ctr/libgcrypt",
+            "AES-128 ECB, over RustCrypto's",
+            peer("aes-128-ecb", "crossgrain"),
+            peer("aes-128-ecb", "rustcrypto"),
         ),
-        ("Serpent-256 CTR by AVX2, over libgcrypt's", "serpent-256-ctr/avx2", "serpent-256-ctr/libgcrypt"),
+        (
+            "AES-256 ECB, over RustCrypto's",
+            peer("aes-256-ecb", "crossgrain"),
+            peer("aes-256-ecb", "rustcrypto"),
+        ),
+        ("AES-128 CTR, all rounds, over libgcrypt's", Ok(ten_rounds), peer("aes-128-ctr", "libgcrypt")),
+        (
+            "Serpent-256 CTR by AVX2, over libgcrypt's",
+            peer("serpent-256-ctr", "crossgrain-avx2-aes-gfni"),
+            peer("serpent-256-ctr", "libgcrypt"),
+        ),
     ] {
-        let ratio = record.cycles_per_byte(ours)? / record.cycles_per_byte(theirs)?;
-        let _ = writeln!(text, "| {name} | {ratio:.2} |");
+        // A CPU or a system may lack one of the two.
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => drop(writeln!(text, "| {name} | {:.2} |", ours / theirs)),
+            _ => drop(writeln!(text, "| {name} | not on this machine |")),
+        }
     }
     let _ = writeln!(text, "\n| text | lines of code | serves |\n|---|---|---|");
     for (name, files, serves) in [
@@ -208,22 +272,22 @@ fn lines_of_code(file: &Path) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE, Record, batching, bundle, mix};
-    use crate::{Result, pages, root};
+    use clap::ValueEnum as _;
 
-    type Table = fn(&Record) -> Result<String>;
+    use super::{PAGE, Record, Table};
+    use crate::{pages, root};
 
-    /// Each table must equal the task's output for the record that it names. `threads` measures, and `source`
-    /// counts lines, so they are left out.
+    /// Each table must equal the task's output for the run that it names. Lines of code are counted in the present
+    /// tree, so `source` is left out.
     #[test]
-    fn the_page_matches_the_records_it_names() {
+    fn the_page_matches_the_runs_it_names() {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
-        let tables: [(&str, Table); 3] = [("parts", mix::table), ("bundle", bundle), ("batching", batching)];
-        for (name, table) in tables {
-            let part = pages::between(&page, &format!("reproduce {name}")).unwrap();
-            let (found, rest) = part.split_once("\nOurs from `").unwrap();
-            let record = Record::read(&root().join(rest.split('`').next().unwrap())).unwrap();
-            assert_eq!(found.trim(), table(&record).unwrap().trim(), "run `cargo xtask reproduce {name}`");
+        for &table in Table::value_variants().iter().filter(|table| **table != Table::Source) {
+            let found = pages::between(&page, &table.task()).unwrap();
+            let (_, named) = found.rsplit_once("kept in `").unwrap();
+            let record = Record::read(&root().join(named.split('`').next().unwrap())).unwrap();
+            let text = table.text(&record).unwrap();
+            assert_eq!(found.trim(), text.trim(), "run `cargo xtask {}`", table.task());
         }
     }
 }

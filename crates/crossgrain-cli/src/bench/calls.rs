@@ -1,29 +1,35 @@
-//! Calls with few blocks: `encrypt_n` on all blocks, and block by block.
+//! Calls with few blocks: all blocks in one call, and one call for each block, of the same programs.
 
-use crossgrain::BLOCK_BYTES;
 use crossgrain::engine::reference::{self, modes};
-use crossgrain::rustcrypto::{BlockCipher, Kind, kind};
-use crossgrain::{Block, Direction, Features};
+use crossgrain::mode::Ctr;
+use crossgrain::rustcrypto::{Aes128, BlockCipher, Kind, Serpent256, kind};
+use crossgrain::{BLOCK_BYTES, Block, Direction, Features};
 
 use super::subject::{Candidate, Group, arbitrary_key, measured};
-use super::{Timed, wrong};
+use super::{Filter, Timed, wrong};
 use crate::error::Error;
 
 /// Blocks per call.
 const COUNTS: [usize; 8] = [1, 4, 8, 16, 64, 256, 1024, 4096];
 
+/// Blocks of a buffer in CTR.
+const CTR_BLOCKS: usize = 4096;
+
 type Call<K> = fn(&BlockCipher<K>, &[Block], &mut [Block]) -> Result<(), crossgrain::Error>;
 
 /// Every block count, in both ways.
-pub(super) fn group(features: Features, filter: &str) -> Group {
+pub(super) fn group(features: Features, filter: Filter<'_>) -> Group {
     let without_aes = features.without(Features::AES);
     let mut group = of::<kind::Aes128>("best", features, filter)?;
     group.extend(of::<kind::Aes128>("without-aes", without_aes, filter)?);
     group.extend(of::<kind::Serpent256>("best", features, filter)?);
+    group.extend(in_ctr::<Aes128>("best", features, filter)?);
+    group.extend(in_ctr::<Aes128>("without-aes", without_aes, filter)?);
+    group.extend(in_ctr::<Serpent256>("best", features, filter)?);
     Ok(group)
 }
 
-fn of<K: Kind>(kind: &str, features: Features, filter: &str) -> Group {
+fn of<K: Kind>(kind: &str, features: Features, filter: Filter<'_>) -> Group {
     let calls: [(&str, Call<K>); 2] = [
         ("at-once", |cipher, input, output| cipher.encrypt_n(input, output)),
         ("block-by-block", |cipher, input, output| {
@@ -34,7 +40,7 @@ fn of<K: Kind>(kind: &str, features: Features, filter: &str) -> Group {
     for blocks in COUNTS {
         for (how, call) in calls {
             let id = format!("calls/{}/{kind}/{how}/{blocks}", K::CIPHER);
-            if id.contains(filter) {
+            if filter.passes(&id) {
                 group.push(candidate(id, features, blocks, call)?);
             }
         }
@@ -61,4 +67,34 @@ fn candidate<K: Kind>(
     // The output has the same number of blocks as the input, so this cannot fail.
     let work = Box::new(Timed(move || drop(call(&cipher, &input, &mut output))));
     Ok(Candidate { id, bytes: blocks * BLOCK_BYTES, threads: 1, work })
+}
+
+/// CTR over a buffer, in both ways.
+fn in_ctr<K: Kind>(kind: &str, features: Features, filter: Filter<'_>) -> Group {
+    const FIRST: Block = [0xff; BLOCK_BYTES];
+    let mut group = Vec::new();
+    for (how, call_bytes) in [("ctr-at-once", CTR_BLOCKS * BLOCK_BYTES), ("ctr-block-by-block", BLOCK_BYTES)]
+    {
+        let id = format!("calls/{}/{kind}/{how}/{CTR_BLOCKS}", K::CIPHER);
+        if !filter.passes(&id) {
+            continue;
+        }
+        let key = arbitrary_key(K::CIPHER)?;
+        let ctr = Ctr::with_options(&key, &FIRST, &measured(K::CIPHER, features))?;
+        let mut data = vec![1; CTR_BLOCKS * BLOCK_BYTES];
+        let mut expected = data.clone();
+        let mut run = move |data: &mut [u8]| {
+            for (call, piece) in (0..).zip(data.chunks_mut(call_bytes)) {
+                ctr.apply_at(call * call_bytes as u128, piece);
+            }
+        };
+        run(&mut data);
+        modes::ctr(&*reference::cipher(&key), FIRST, &mut expected);
+        if data != expected {
+            return Err(wrong(&id));
+        }
+        let bytes = data.len();
+        group.push(Candidate { id, bytes, threads: 1, work: Box::new(Timed(move || run(&mut data))) });
+    }
+    Ok(group)
 }

@@ -65,10 +65,8 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     say(&head(&info, len_bytes, args.json))?;
     for program in &programs(&gpu, args.beside.as_deref())? {
         let kernel = program.kernel;
-        let is_wanted = |cipher: &Cipher| {
-            cipher.family() == kernel.family
-                && args.filter.as_deref().is_none_or(|filter| id(*cipher, program).contains(filter))
-        };
+        let is_wanted =
+            |cipher: &Cipher| cipher.family() == kernel.family && args.filter().passes(&id(*cipher, program));
         let ciphers = Cipher::ALL.into_iter().filter(is_wanted);
         let keys: Vec<_> = ciphers.map(counting_key).collect::<Result<_, _>>()?;
         let [first, ..] = &keys[..] else { continue };

@@ -11,7 +11,7 @@ use crossgrain::stream::Stream;
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
 use super::subject::{Candidate, Group, arbitrary_key, measured};
-use super::{Timed, wrong};
+use super::{Filter, Timed, wrong};
 use crate::error::Error;
 
 /// Far larger than any last-level cache.
@@ -27,7 +27,7 @@ type Work = Box<dyn FnMut(&[u8], &mut [u8])>;
 type Make<'a> = &'a dyn Fn(&str) -> Result<Work, Error>;
 
 /// The subjects that match the filter, one after another on the same memory, on one thread.
-pub(super) fn group(features: Features, filter: &str) -> Group {
+pub(super) fn group(features: Features, filter: Filter<'_>) -> Group {
     let without_aes = features.without(Features::AES);
     let makers: [(&str, Make<'_>); 6] = [
         ("aes-128-ctr/best", &|id| ctr(id, Cipher::Aes128, features)),
@@ -43,7 +43,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for (name, make) in makers {
         let id = format!("out-of-cache/{name}");
-        if id.contains(filter) {
+        if filter.passes(&id) {
             let (mut work, shared) = (make(&id)?, Rc::clone(&shared));
             let run = move || {
                 let (input, output) = &mut *shared.borrow_mut();

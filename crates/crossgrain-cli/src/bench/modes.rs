@@ -9,7 +9,7 @@ use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
 use super::subject::{Candidate, Group, MODE_BYTES, measured};
-use super::{Timed, wrong};
+use super::{Filter, Timed, wrong};
 use crate::error::Error;
 
 /// Messages per call, for sealing and for CBC encryption.
@@ -87,10 +87,10 @@ fn in_sectors() -> [(String, Job); 3] {
 }
 
 /// The modes of a cipher.
-pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
+pub(super) fn group(cipher: Cipher, features: Features, filter: Filter<'_>) -> Group {
     let mut group = of(jobs(), cipher, features, filter)?;
     let id = format!("modes/{cipher}/cmac-many");
-    if id.contains(filter) {
+    if filter.passes(&id) {
         let setting = Setting { cipher, options: measured(cipher, features) };
         group.push(setting.authenticating_many(id)?);
     }
@@ -98,7 +98,7 @@ pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
 }
 
 /// XTS of ciphers whose other modes are not timed.
-pub(super) fn sectors(features: Features, filter: &str) -> Group {
+pub(super) fn sectors(features: Features, filter: Filter<'_>) -> Group {
     let mut group = Vec::new();
     for cipher in [Cipher::Sm4, Cipher::Camellia128, Cipher::Camellia256, Cipher::Aria128, Cipher::Aria256] {
         group.extend(of(in_sectors(), cipher, features, filter)?);
@@ -111,7 +111,7 @@ fn of(
     jobs: impl IntoIterator<Item = (String, Job)>,
     cipher: Cipher,
     features: Features,
-    filter: &str,
+    filter: Filter<'_>,
 ) -> Group {
     let setting = Setting { cipher, options: measured(cipher, features) };
     let mut group = Vec::new();
@@ -120,7 +120,7 @@ fn of(
         if job.mode.admits(cipher).is_err() {
             continue;
         }
-        if id.contains(filter) {
+        if filter.passes(&id) {
             let work = match job {
                 Job { mode, .. } if mode.is_authenticated() => setting.sealed(job)?,
                 Job { mode: Mode::Cbc, messages: 2.., .. } => setting.chains(job.message_bytes)?,
@@ -221,7 +221,7 @@ fn messages(data: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Rijndael with wider blocks in the parallel modes, for comparison with AES at the same key sizes.
-pub(super) fn wide(features: Features, filter: &str) -> Group {
+pub(super) fn wide(features: Features, filter: Filter<'_>) -> Group {
     let options = wide::Options { features: Some(features), threads: 1, ..wide::Options::default() };
     let mut group = Vec::new();
     for cipher in [Rijndael::Block192Key192, Rijndael::Block256Key256] {
@@ -231,7 +231,7 @@ pub(super) fn wide(features: Features, filter: &str) -> Group {
             ("ctr", Mode::Ctr, Direction::Encrypt),
         ] {
             let id = format!("modes/{cipher}/{name}");
-            if id.contains(filter) {
+            if filter.passes(&id) {
                 let key = wide::Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?;
                 let stream = wide::Stream::with_options(&key, mode, direction, &options)?;
                 let (work, expected) = wide_work(stream, cipher, mode, direction)?;

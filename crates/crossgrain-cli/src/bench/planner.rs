@@ -14,8 +14,8 @@ use crossgrain::plan::{Costs, Job, JobSource, Limits, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
-use super::Printer;
 use super::subject::suffix;
+use super::{Filter, Printer};
 use crate::error::Error;
 use crate::plan::summary;
 use crate::typed::clock_ns;
@@ -47,7 +47,7 @@ struct Finding {
 }
 
 /// Measures, and prints one line per job and cap and a conclusion.
-pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result<(), Error> {
+pub(super) fn run(filter: Filter<'_>, policy: Policy, printer: &mut Printer) -> Result<(), Error> {
     let features = Features::from_environment()?;
     let cases = cases(filter, features, policy)?;
     if cases.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result
 }
 
 /// Every job under every cap whose id contains the filter.
-fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
+fn cases(filter: Filter<'_>, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
     let mut cases = Vec::new();
     for (cap, features) in caps(allowed)? {
         for (mode, direction, source) in [
@@ -86,7 +86,7 @@ fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String,
             ));
         }
     }
-    cases.retain(|(id, ..)| id.contains(filter));
+    cases.retain(|(id, ..)| filter.passes(id));
     Ok(cases)
 }
 

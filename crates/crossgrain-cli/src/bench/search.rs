@@ -10,7 +10,7 @@ use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
 
 use super::subject::{Candidate, Group, measured};
-use super::{Timed, wrong};
+use super::{Filter, Timed, wrong};
 use crate::error::Error;
 
 /// Keys of a table, the number that a mask search uses.
@@ -24,7 +24,7 @@ const OUTER_KEYS: usize = 64;
 const LONG: Duration = Duration::from_millis(2);
 
 /// Masks, word lists, and plaintext known in part.
-pub(super) fn group(features: Features, filter: &str) -> Group {
+pub(super) fn group(features: Features, filter: Filter<'_>) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (name, direction, usage) in [
@@ -33,7 +33,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
             ("mask-decrypt", Direction::Decrypt, TableReuse::Often),
         ] {
             let id = format!("search/{cipher}/{name}");
-            if id.contains(filter) {
+            if filter.passes(&id) {
                 group.push(candidate(id, cipher, direction, usage, features)?);
             }
         }

@@ -11,7 +11,7 @@ use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Job, JobSource, Plans, Trial, Workspace};
 use crossgrain::{Cipher, Direction, Features, Key};
 
-use super::{Timed, wrong};
+use super::{Filter, Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
 
@@ -33,7 +33,7 @@ pub(super) type Group = Result<Vec<Candidate>, Error>;
 pub(crate) fn groups<'a>(
     plans: Option<&'a Arc<Plans>>,
     policy: Policy,
-    filter: &'a str,
+    filter: Filter<'a>,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
     let kinds: [Box<dyn Fn() -> Group + 'a>; 11] = [
@@ -53,8 +53,8 @@ pub(crate) fn groups<'a>(
 }
 
 /// Every available variant as a single stage.
-fn variants(features: Features, filter: &str) -> Group {
-    let wanted = |variant: &&Variant| variant.is_available(features) && variant.name.contains(filter);
+fn variants(features: Features, filter: Filter<'_>) -> Group {
+    let wanted = |variant: &&Variant| variant.is_available(features) && filter.passes(&variant.name);
     table().iter().filter(wanted).filter_map(|variant| one_variant(variant, features).transpose()).collect()
 }
 
@@ -152,7 +152,7 @@ fn aes_kinds(features: Features, source: JobSource) -> Vec<Kind> {
 }
 
 /// ECB and CTR of every key size.
-fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filter: &str) -> Group {
+fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filter: Filter<'_>) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (mode, direction, source) in [
@@ -163,7 +163,8 @@ fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filte
             let stored =
                 plans.filter(|plans| plans.job() == Job { cipher, direction, source }).map(|plans| {
                     let plans = vec![Arc::clone(plans)];
-                    let options = Options { plans, ..options(features) };
+                    // A plan of the policy `any` may look up secrets.
+                    let options = Options { plans, policy, ..options(features) };
                     Kind { name: "plan", options }
                 });
             for Kind { name, options } in kinds(features, cipher.family(), source).into_iter().chain(stored) {
@@ -172,7 +173,7 @@ fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filte
                 let looser = (options.policy == Policy::ConstantTime && policy == Policy::Any)
                     .then(|| (id.clone() + suffix(policy), Options { policy, ..options.clone() }));
                 for (id, options) in [(id, options)].into_iter().chain(looser) {
-                    if id.contains(filter) {
+                    if filter.passes(&id) {
                         group.push(candidate(id, cipher, direction, source, options, MODE_BYTES)?);
                     }
                 }
@@ -188,7 +189,7 @@ fn message_lengths() -> impl Iterator<Item = usize> {
 }
 
 /// Messages of every length, each started anew, to show the effect of batching.
-fn lengths(features: Features, filter: &str) -> Group {
+fn lengths(features: Features, filter: Filter<'_>) -> Group {
     let mut group = Vec::new();
     let kinds = aes_kinds(features, JobSource::Counter);
     for Kind { name, options } in
@@ -196,7 +197,7 @@ fn lengths(features: Features, filter: &str) -> Group {
     {
         for bytes in message_lengths() {
             let id = format!("lengths/aes-128-ctr/{name}/{bytes}");
-            if id.contains(filter) {
+            if filter.passes(&id) {
                 let (direction, source) = (Direction::Encrypt, JobSource::Counter);
                 group.push(candidate(id, Cipher::Aes128, direction, source, options.clone(), bytes)?);
             }
@@ -206,14 +207,14 @@ fn lengths(features: Features, filter: &str) -> Group {
 }
 
 /// The same work on one thread and on several.
-fn threads(features: Features, filter: &str) -> Group {
+fn threads(features: Features, filter: Filter<'_>) -> Group {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
     let mut group = Vec::new();
     for Kind { name, options } in aes_kinds(features, JobSource::Counter).into_iter().take(2) {
         for threads in std::iter::successors(Some(1), |threads| Some(threads * 2)).take_while(|&t| t <= most)
         {
             let id = format!("threads/aes-128-ctr/{name}/{threads}");
-            if id.contains(filter) {
+            if filter.passes(&id) {
                 let options = Options { threads, ..options.clone() };
                 let (direction, source) = (Direction::Encrypt, JobSource::Counter);
                 group.push(candidate(id, Cipher::Aes128, direction, source, options, SHARED_BYTES)?);

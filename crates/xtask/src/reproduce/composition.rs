@@ -6,20 +6,17 @@
 //! applies to a program that does not.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
 
-use super::threads::{all_threads, unwritten};
-use crate::{Result, files};
+use super::Record;
+use super::threads::{CAPS, Place, all_threads};
+use crate::Result;
 
 /// As published: AES-256 in ECB, 17 MB.
 const MEBIBYTES: u64 = 17;
 const TURNS: usize = 5;
 
 /// Bytes of input, from 1 KiB to 20 MiB.
-const LENGTHS: [(&str, usize); 7] = [
+const LENGTHS: [(&str, u64); 7] = [
     ("1 KiB", 1 << 10),
     ("16 KiB", 1 << 14),
     ("128 KiB", 1 << 17),
@@ -68,102 +65,121 @@ impl Composition {
     }
 }
 
-/// All three tables.
-pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
-    Ok(compositions(place, program)? + &lengths(place, program)? + &chunks(place, program)?)
+/// The parts of a composition, as the record and the table name them.
+const PARTS: [&str; 5] = ["before and after", "reading", "computing", "writing", "waiting"];
+
+/// Times everything for the three tables.
+pub(super) fn measure(place: &Place, record: &mut Record) -> Result<()> {
+    compositions(place, record)?;
+    lengths(place, record)?;
+    chunks(place, record)
 }
 
-/// The composition of a run on one thread.
-fn compositions(place: &Path, program: &Path) -> Result<String> {
-    files::write_input(&place.join("in"), MEBIBYTES).map_err(unwritten)?;
-    let mut text =
-        "\n| one thread, 17 MiB of AES-256 in ECB | before and after | reading | computing | writing | \
-         waiting | serial share | Amdahl's limit |\n|---|---|---|---|---|---|---|---|\n\
-         | theirs | | | | | | 0.244 | 4.10 |\n"
-            .to_owned();
-    for (cap, name) in [("", "by the fastest instructions"), ("portable", "on u64")] {
+/// The composition of the fastest run on one thread.
+fn compositions(place: &Place, record: &mut Record) -> Result<()> {
+    place.write(MEBIBYTES << 20)?;
+    for (cap, name) in CAPS {
         let mut best: Option<Composition> = None;
         for _ in 0..TURNS {
-            let printed = run(place, program, cap, 1, &[])?.1;
+            let printed = place.run(cap, 1, &["--profile"])?.1;
             let new = Composition::of(&printed).ok_or_else(|| format!("no profile in: {printed}"))?;
             best = best.filter(|old| old.total_s <= new.total_s).or(Some(new));
         }
-        if let Some(best) = best {
-            let percent = |part_s: f64| 100.0 * part_s / best.total_s;
-            let parts = [best.around_s, best.reading_s, best.computing_s, best.writing_s, best.waiting_s];
-            let cells: Vec<_> = parts.iter().map(|&part_s| format!("{:.1} %", percent(part_s))).collect();
-            let serial = best.serial_share();
-            let _ = writeln!(text, "| {name} | {} | {serial:.3} | {:.2} |", cells.join(" | "), 1.0 / serial);
+        let Some(best) = best else { continue };
+        let parts = [best.around_s, best.reading_s, best.computing_s, best.writing_s, best.waiting_s];
+        for (part, seconds) in PARTS.iter().zip(parts) {
+            record.put(format!("share/{name}/{part}"), seconds / best.total_s);
         }
+        record.put(format!("share/{name}/serial"), best.serial_share());
     }
-    Ok(text)
+    Ok(())
 }
 
 /// The speed-up by threads for inputs of different lengths.
-fn lengths(place: &Path, program: &Path) -> Result<String> {
-    let threads = all_threads();
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "\n| input | speed-up of whole runs by {threads} threads, by the fastest instructions | on u64 |\n|---|---|---|"
-    );
-    for (name, len_bytes) in LENGTHS {
-        fs::write(place.join("in"), vec![7; len_bytes]).map_err(unwritten)?;
-        let mut cells = Vec::new();
-        for cap in ["", "portable"] {
+fn lengths(place: &Place, record: &mut Record) -> Result<()> {
+    for (length, len_bytes) in LENGTHS {
+        place.write(len_bytes)?;
+        for (cap, name) in CAPS {
             let mut fastest_s = [f64::INFINITY; 2];
             for _ in 0..TURNS {
-                for (fastest_s, threads) in fastest_s.iter_mut().zip([1, threads]) {
-                    *fastest_s = fastest_s.min(run(place, program, cap, threads, &[])?.0);
+                for (fastest_s, threads) in fastest_s.iter_mut().zip([1, all_threads()]) {
+                    *fastest_s = fastest_s.min(place.run(cap, threads, &[])?.0);
                 }
             }
-            cells.push(format!("{:.2}", fastest_s[0] / fastest_s[1]));
+            record.put(format!("length/{name}/{length}"), fastest_s[0] / fastest_s[1]);
         }
-        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// The time of a long input for each chunk size. The sizes take turns, so that a disturbance slows all of
 /// them.
-fn chunks(place: &Path, program: &Path) -> Result<String> {
-    files::write_input(&place.join("in"), CHUNKED_MEBIBYTES).map_err(unwritten)?;
-    let all = all_threads();
-    let columns = [("", 1), ("", all), ("portable", 1), ("portable", all)];
+fn chunks(place: &Place, record: &mut Record) -> Result<()> {
+    place.write(CHUNKED_MEBIBYTES << 20)?;
     let mut fastest_s = [[f64::INFINITY; 4]; CHUNKS.len()];
     for _ in 0..TURNS {
         for (chunk, fastest_s) in CHUNKS.iter().zip(&mut fastest_s) {
-            for (&(cap, threads), fastest_s) in columns.iter().zip(fastest_s) {
-                *fastest_s = fastest_s.min(run(place, program, cap, threads, &["--chunk-size", chunk])?.0);
+            for ((_, cap, threads), fastest_s) in columns(all_threads()).zip(fastest_s) {
+                *fastest_s = fastest_s.min(place.run(cap, threads, &["--chunk-size", chunk])?.0);
             }
         }
     }
-    let mut text = format!(
-        "\n| GB/s, {CHUNKED_MEBIBYTES} MiB from file to file, by size of chunks | one thread | {all} threads | on u64, one thread | \
-         {all} threads |\n|---|---|---|---|---|\n| theirs: 16 bytes to read, 512 to write | | | | |\n"
-    );
     let bytes = (CHUNKED_MEBIBYTES << 20) as f64;
     for (chunk, fastest_s) in CHUNKS.iter().zip(fastest_s) {
-        let cells: Vec<_> = fastest_s.iter().map(|s| format!("{:.2}", bytes / s / 1e9)).collect();
+        for ((name, _, threads), seconds) in columns(all_threads()).zip(fastest_s) {
+            record.put(format!("chunk/{name}/{chunk}/{threads}"), bytes / seconds / 1e9);
+        }
+    }
+    Ok(())
+}
+
+/// The columns of the table of chunks: instructions, cap, threads.
+fn columns(all: usize) -> impl Iterator<Item = (&'static str, &'static str, usize)> {
+    CAPS.into_iter().flat_map(move |(cap, name)| [1, all].map(|threads| (name, cap, threads)))
+}
+
+/// The three tables of a record.
+pub(super) fn tables(record: &Record, threads: usize) -> Result<String> {
+    let mut text = format!(
+        "\n| one thread, {MEBIBYTES} MiB of AES-256 in ECB | {} | serial share | Amdahl's limit |\n|---|{}\n\
+         | theirs | | | | | | 0.244 | 4.10 |\n",
+        PARTS.join(" | "),
+        "---|".repeat(PARTS.len() + 2),
+    );
+    for (_, name) in CAPS {
+        let share = |part: &str| record.get(&format!("share/{name}/{part}"));
+        let cells: Vec<_> = PARTS
+            .iter()
+            .map(|part| share(part).map(|share| format!("{:.1} %", 100.0 * share)))
+            .collect::<Result<_>>()?;
+        let serial = share("serial")?;
+        let _ = writeln!(text, "| {name} | {} | {serial:.3} | {:.2} |", cells.join(" | "), 1.0 / serial);
+    }
+    let _ = writeln!(
+        text,
+        "\n| input | speed-up of whole runs by {threads} threads, {} | {} |\n|---|---|---|",
+        CAPS[0].1, CAPS[1].1
+    );
+    for (length, _) in LENGTHS {
+        let [fast, slow] = CAPS.map(|(_, name)| record.get(&format!("length/{name}/{length}")));
+        let _ = writeln!(text, "| {length} | {:.2} | {:.2} |", fast?, slow?);
+    }
+    let heads: Vec<_> =
+        columns(threads).map(|(name, _, threads)| format!("{name}, {threads} threads")).collect();
+    let _ = writeln!(
+        text,
+        "\n| GB/s, {CHUNKED_MEBIBYTES} MiB from file to file, by size of chunks | {} |\n|---|---|---|---|---|\n\
+         | theirs: 16 bytes to read, 512 to write | | | | |",
+        heads.join(" | ").replace(", 1 threads", ", one thread"),
+    );
+    for chunk in CHUNKS {
+        let cell = |(name, _, threads): (&str, &str, usize)| {
+            record.get(&format!("chunk/{name}/{chunk}/{threads}")).map(|speed| format!("{speed:.2}"))
+        };
+        let cells: Vec<_> = columns(threads).map(cell).collect::<Result<_>>()?;
         let _ = writeln!(text, "| {chunk} | {} |", cells.join(" | "));
     }
     Ok(text)
-}
-
-/// One run from a file to a file: its seconds, and the profile that it prints.
-fn run(place: &Path, program: &Path, cap: &str, threads: usize, more: &[&str]) -> Result<(f64, String)> {
-    let mut run = Command::new(program);
-    run.current_dir(place).args(["raw", "--cipher", "aes-256", "--mode", "ecb", "--force", "--profile"]);
-    run.args(["--key", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"]);
-    run.args(["--threads", &threads.to_string(), "in", "-o", "out"]).args(more);
-    if !cap.is_empty() {
-        run.env("CROSSGRAIN_ISA", cap);
-    }
-    let start = Instant::now();
-    let done = run.output().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-    let seconds = start.elapsed().as_secs_f64();
-    let printed = String::from_utf8_lossy(&done.stderr).into_owned();
-    if done.status.success() { Ok((seconds, printed)) } else { Err(printed) }
 }
 
 #[cfg(test)]
