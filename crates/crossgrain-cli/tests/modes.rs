@@ -160,7 +160,7 @@ fn what_is_sealed_opens_wherever_its_tag_is() {
     for (mode, len) in authenticated().flat_map(|mode| LENGTHS.map(|len| (mode, len))) {
         let (place, key) = (Place::with(&painted(len, 5)), key_of(mode, 256));
         let Initial::Nonce { least, most, .. } = mode.entry().initial else { panic!("{mode} has no nonce") };
-        let nonce = "0011223344556677".repeat(2)[..2 * 5.clamp(least, most)].to_owned();
+        let nonce = "0011223344556677".repeat(2)[..2 * 7.clamp(least, most)].to_owned();
         let tags: Vec<_> =
             mode.entry().tag_bytes.iter().filter(|bytes| [16, 12, 4].contains(*bytes)).collect();
         for bytes in tags.into_iter().map(usize::to_string) {

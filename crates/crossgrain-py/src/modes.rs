@@ -45,6 +45,7 @@ impl How {
             plans: plans.collect::<Result<_, _>>().map_err(refused)?,
             threads: self.threads,
             costs: wisdom::costs(py, cipher)?,
+            short_nonces: false,
         })
     }
 }
@@ -176,7 +177,8 @@ pub(crate) fn apply_sealed<'py>(
     let (data, key) = (Lent::to_read(data, "data")?, taken(key, "key")?);
     let how = how.worth(data.len_bytes());
     let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
-    let options = how.options(py, cipher)?;
+    // Data of other programs may have short nonces.
+    let options = Options { short_nonces: decrypt, ..how.options(py, cipher)? };
     let nonce = match nonce {
         Some(nonce) => taken(nonce, "nonce")?,
         None if mode.entry().aad_strings_max > 1 => Zeroizing::default(),

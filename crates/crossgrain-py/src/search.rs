@@ -107,7 +107,7 @@ impl Job<'_> {
     }
 
     fn what_is_known(&self) -> PyResult<Known> {
-        let options = Options { threads: 1, ..Options::default() };
+        let options = Options { threads: 1, short_nonces: true, ..Options::default() };
         if let Some(mut beginning) = self.file.as_deref() {
             let file = File::read(&mut beginning, options);
             return Ok(Known::Test(Box::new(file.map_err(|error| Error::new_err(error.to_string()))?)));

@@ -43,7 +43,7 @@ macro_rules! names {
     ($(
         $(#[doc = $about:literal])+
         $family:ident $name:literal if $of:meta, $on:ident($description:path) {$(
-            $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $($type:ident)+;
+            $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds;
         )+}
     )+) => {
         /// Ciphers that differ only in key size. They share their steps, and therefore their variants.
@@ -454,6 +454,10 @@ impl fmt::Display for Error {
             Self::NonceBytes { mode, least, most, len_bytes } if least == most => {
                 write!(f, "a nonce of {mode} has {least} bytes ({} hex digits), not {len_bytes}", 2 * least)
             }
+            Self::NonceBytes { mode, least, most: usize::MAX, len_bytes } => write!(
+                f,
+                "a nonce of {mode} has {least} bytes at least, not {len_bytes}: give one, best of 12 bytes"
+            ),
             Self::NonceBytes { mode, least, most, len_bytes } => {
                 write!(f, "a nonce of {mode} has {least} to {most} bytes, not {len_bytes}")
             }

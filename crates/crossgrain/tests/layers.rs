@@ -267,7 +267,6 @@ const LAYERS: [Layer; 26] = [
             "mode",
             "rustcrypto::Kind",
             "rustcrypto::default_options",
-            "rustcrypto::kind",
         ],
     ),
 ];

@@ -442,17 +442,17 @@ fn by_trait(name: &str, cap: &str, key: &Masked, alive: &dyn Fn()) {
             alive();
         }
         "ctr" => {
-            let mut ctr = rustcrypto::Aes256Ctr::with_options(&key, &IV, &options).unwrap();
+            let mut ctr = rustcrypto::Ctr::<rustcrypto::Aes256>::with_options(&key, &IV, &options).unwrap();
             ctr.apply_keystream(&mut data);
             alive();
         }
         "eax" => {
-            let eax = rustcrypto::Aes256Eax::with_options(&key, &options).unwrap();
+            let eax = rustcrypto::Eax::<rustcrypto::Aes256>::with_options(&key, &options).unwrap();
             aead::AeadInOut::encrypt_in_place(&eax, &IV.into(), b"header", &mut data).unwrap();
             alive();
         }
         _ => {
-            let gcm = rustcrypto::Aes256Gcm::with_options(&key, &options).unwrap();
+            let gcm = rustcrypto::Gcm::<rustcrypto::Aes256>::with_options(&key, &options).unwrap();
             let nonce: [u8; 12] = NONCE.try_into().unwrap();
             aead::AeadInOut::encrypt_in_place(&gcm, &nonce.into(), b"header", &mut data).unwrap();
             alive();

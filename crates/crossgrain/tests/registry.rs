@@ -6,12 +6,15 @@ mod common;
 
 use common::{key, painted};
 use crossgrain::engine::check;
-use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Place, Start, Unauthenticated};
+use crossgrain::mode::{
+    Aead as _, AeadMessage, Initial, Lengths, Mode, Options, Place, Start, Unauthenticated,
+};
 use crossgrain::{Block, Cipher, Direction, Error};
 
 const IV: Block = *b"an initial block";
 const SECTOR_BYTES: usize = 80;
-const OPTIONS: fn() -> Options = Options::default;
+/// All nonces that the standards define.
+const OPTIONS: fn() -> Options = || Options { short_nonces: true, ..Options::default() };
 
 fn authenticated() -> impl Iterator<Item = Mode> {
     Mode::ALL.into_iter().filter(|mode| mode.is_authenticated())
@@ -143,6 +146,36 @@ fn tags_are_the_references_and_of_the_lengths_listed() {
         if least > 0 {
             let aead = mode.aead(cipher, &key, 16, &OPTIONS()).unwrap();
             assert_eq!(aead.seal(&[], &[], &mut []), Err(Error::EmptyNonce));
+        }
+    }
+}
+
+/// Nonces that soon repeat are refused unless `short_nonces` is set, if reuse reveals more than equality.
+#[test]
+fn short_nonces_are_refused_by_default() {
+    let default = Options::default();
+    let minima = authenticated().map(|mode| (mode.name(), mode.nonce_bytes_min(&default)));
+    let want = [("eax", 7), ("gcm", 7), ("ccm", 7), ("gcm-siv", 12), ("ocb", 7), ("siv", 0)];
+    assert_eq!(minima.collect::<Vec<_>>(), want);
+    for mode in [Mode::Eax, Mode::Gcm, Mode::Ocb] {
+        let key = key_of(mode, Cipher::Aes128);
+        let [careful, other] =
+            [&default, &OPTIONS()].map(|options| mode.aead(Cipher::Aes128, &key, 16, options).unwrap());
+        for len_bytes in 1..=7 {
+            let (nonce, mut data) = (painted(len_bytes, 8), *b"some text");
+            let tag = other.seal(&nonce, b"", &mut data).unwrap();
+            let opened = careful.open(&nonce, b"", &tag, &mut data);
+            if len_bytes == 7 {
+                assert_eq!((opened, &data), (Ok(()), b"some text"), "{mode}");
+                continue;
+            }
+            let Err(error) = opened else { panic!("{mode} took {len_bytes} bytes") };
+            assert!(error.to_string().contains(&format!("not {len_bytes}")), "{error}");
+            assert_eq!(careful.seal(&nonce, b"", &mut data), Err(error), "{mode}");
+            let mut message = [AeadMessage::new(&nonce, b"", &mut data[..])];
+            assert!(careful.seal_many(&mut message).is_err() && careful.open_many(&mut message).is_err());
+            other.open(&nonce, b"", &tag, &mut data).unwrap();
+            assert_eq!(&data, b"some text", "nothing was written");
         }
     }
 }

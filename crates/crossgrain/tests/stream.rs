@@ -7,7 +7,8 @@ mod common;
 use common::{CAPS, capped, cases, forced, here, hex, key, other_single};
 use crossgrain::engine::variant::{Action, table};
 use crossgrain::mode::Options;
-use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng, uniform};
+use crossgrain::rustcrypto::{Aes128, Aes192, Serpent256};
+use crossgrain::stream::{Blocks, KeyedRng, Seed, Stream, StreamRng, uniform};
 use crossgrain::{Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -251,13 +252,13 @@ fn the_traits_draw_the_stream() {
             assert_eq!(blocks.next_word().to_le_bytes()[..], bytes_at(&whole, 48 + 8 * n, 8));
         }
     }
-    law::<Aes128Rng, 16>(Cipher::Aes128);
-    law::<Serpent256Rng, 32>(Cipher::Serpent256);
+    law::<KeyedRng<Aes128>, 16>(Cipher::Aes128);
+    law::<KeyedRng<Serpent256>, 32>(Cipher::Serpent256);
 }
 
 #[test]
 fn clones_go_on_alike_and_apart() {
-    let mut one = KeyedRng::<crossgrain::rustcrypto::kind::Aes192>::seed_from_u64(4);
+    let mut one = KeyedRng::<Aes192>::seed_from_u64(4);
     one.fill_bytes(&mut [0; 77]);
     let mut two = one.clone();
     let drawn: Vec<u64> = (0..2000).map(|_| one.next_u64()).collect();
@@ -269,7 +270,7 @@ fn nothing_drawn_is_printed() {
     let shown = |seed: u64| {
         let mut rng: StreamRng = stream(&key(Cipher::Aes128, seed), &capped("portable", 1)).rng();
         rng.next_u64();
-        let mut keyed = Aes128Rng::seed_from_u64(seed);
+        let mut keyed = KeyedRng::<Aes128>::seed_from_u64(seed);
         keyed.next_u64();
         format!("{rng:#?} {:#?} {keyed:#?}", rng.stream())
     };

@@ -325,6 +325,7 @@ impl Args {
             plans: plans.into_iter().collect(),
             threads,
             costs: wisdom::costs(cipher),
+            short_nonces: self.decrypt, // data of other programs may have them
             ..Options::default()
         };
         Ok(Engine { cipher, options })
@@ -402,8 +403,9 @@ impl Args {
 
     /// The nonce. It is empty if it is not given and the mode needs none.
     fn nonce(&self) -> Result<Vec<u8>, Error> {
-        match self.mode.entry().initial {
-            Initial::Nonce { least: 0, .. } if self.iv.is_none() => Ok(Vec::new()),
+        let options = Options { short_nonces: self.decrypt, ..Options::default() };
+        match self.mode.nonce_bytes_min(&options) {
+            0 if self.iv.is_none() => Ok(Vec::new()),
             _ => self.initial(&self.usual_nonce()),
         }
     }

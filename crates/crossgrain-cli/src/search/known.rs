@@ -106,7 +106,7 @@ impl Args {
         self.wants("--sector", self.sector.is_some(), initial == Initial::Sector)?;
         self.wants("--tag", self.tag.is_some(), is_tagged)?;
         self.wants("--aad", !self.aad.is_empty(), is_tagged)?;
-        let options = Options { threads: 1, ..Options::default() };
+        let options = Options { threads: 1, short_nonces: true, ..Options::default() };
         if is_tagged {
             return Ok(Known::Test(Box::new(self.tagged(cipher, options)?)));
         }

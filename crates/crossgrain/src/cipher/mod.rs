@@ -28,51 +28,44 @@
 /// `cfg` condition, and the description. `rounds` is `bytes` or `words`, the unit that the rounds compute
 /// with, or `by_hand`. Kernels of a `by_hand` cipher are in its folder, those of all others in `derived`. One
 /// row per key size follows. It gives the type, the name that users type, the name in documentation, and the
-/// key length in bytes. Then it gives the rounds as the standard counts them (for AES, Nr of FIPS 197, table
-/// 3), and the types of CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
+/// key length in bytes, and the rounds as the standard counts them (for AES, Nr of FIPS 197, table 3). Tables
+/// list ciphers in this order.
 macro_rules! ciphers {
     ($given:ident $($argument:tt)*) => {
         $given! {
             $($argument)*
             /// AES (FIPS 197).
             Aes "aes" if all(), by_hand(aes::Aes) {
-                Aes128 "aes-128" "AES with a 128-bit key": 16 bytes, 10 rounds, Aes128Ctr Aes128Eax Aes128Gcm;
-                Aes192 "aes-192" "AES with a 192-bit key": 24 bytes, 12 rounds, Aes192Ctr Aes192Eax Aes192Gcm;
-                Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds, Aes256Ctr Aes256Eax Aes256Gcm;
+                Aes128 "aes-128" "AES with a 128-bit key": 16 bytes, 10 rounds;
+                Aes192 "aes-192" "AES with a 192-bit key": 24 bytes, 12 rounds;
+                Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds;
             }
             /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption
             /// Standard").
             Serpent "serpent" if feature = "serpent", by_hand(serpent::Serpent) {
-                Serpent128 "serpent-128" "Serpent with a 128-bit key":
-                    16 bytes, 32 rounds, Serpent128Ctr Serpent128Eax Serpent128Gcm;
-                Serpent192 "serpent-192" "Serpent with a 192-bit key":
-                    24 bytes, 32 rounds, Serpent192Ctr Serpent192Eax Serpent192Gcm;
-                Serpent256 "serpent-256" "Serpent with a 256-bit key":
-                    32 bytes, 32 rounds, Serpent256Ctr Serpent256Eax Serpent256Gcm;
+                Serpent128 "serpent-128" "Serpent with a 128-bit key": 16 bytes, 32 rounds;
+                Serpent192 "serpent-192" "Serpent with a 192-bit key": 24 bytes, 32 rounds;
+                Serpent256 "serpent-256" "Serpent with a 256-bit key": 32 bytes, 32 rounds;
             }
             /// SM4 (GB/T 32907-2016).
             Sm4 "sm4" if feature = "sm4", words(sm4::Sm4) {
-                Sm4 "sm4" "SM4, with a 128-bit key": 16 bytes, 32 rounds, Sm4Ctr Sm4Eax Sm4Gcm;
+                Sm4 "sm4" "SM4, with a 128-bit key": 16 bytes, 32 rounds;
             }
             /// Camellia (RFC 3713).
             Camellia "camellia" if feature = "camellia", bytes(camellia::Camellia) {
-                Camellia128 "camellia-128" "Camellia with a 128-bit key":
-                    16 bytes, 18 rounds, Camellia128Ctr Camellia128Eax Camellia128Gcm;
-                Camellia192 "camellia-192" "Camellia with a 192-bit key":
-                    24 bytes, 24 rounds, Camellia192Ctr Camellia192Eax Camellia192Gcm;
-                Camellia256 "camellia-256" "Camellia with a 256-bit key":
-                    32 bytes, 24 rounds, Camellia256Ctr Camellia256Eax Camellia256Gcm;
+                Camellia128 "camellia-128" "Camellia with a 128-bit key": 16 bytes, 18 rounds;
+                Camellia192 "camellia-192" "Camellia with a 192-bit key": 24 bytes, 24 rounds;
+                Camellia256 "camellia-256" "Camellia with a 256-bit key": 32 bytes, 24 rounds;
             }
             /// ARIA (RFC 5794).
             Aria "aria" if feature = "aria", bytes(aria::Aria) {
-                Aria128 "aria-128" "ARIA with a 128-bit key": 16 bytes, 12 rounds, Aria128Ctr Aria128Eax Aria128Gcm;
-                Aria192 "aria-192" "ARIA with a 192-bit key": 24 bytes, 14 rounds, Aria192Ctr Aria192Eax Aria192Gcm;
-                Aria256 "aria-256" "ARIA with a 256-bit key": 32 bytes, 16 rounds, Aria256Ctr Aria256Eax Aria256Gcm;
+                Aria128 "aria-128" "ARIA with a 128-bit key": 16 bytes, 12 rounds;
+                Aria192 "aria-192" "ARIA with a 192-bit key": 24 bytes, 14 rounds;
+                Aria256 "aria-256" "ARIA with a 256-bit key": 32 bytes, 16 rounds;
             }
             /// Kuznyechik (GOST R 34.12-2015, RFC 7801).
             Kuznyechik "kuznyechik" if feature = "kuznyechik", bytes(kuznyechik::Kuznyechik) {
-                Kuznyechik "kuznyechik" "Kuznyechik, with a 256-bit key":
-                    32 bytes, 10 rounds, KuznyechikCtr KuznyechikEax KuznyechikGcm;
+                Kuznyechik "kuznyechik" "Kuznyechik, with a 256-bit key": 32 bytes, 10 rounds;
             }
         }
     };

@@ -95,6 +95,46 @@ pub trait Aead: Send + Sync {
         self.open_message(&mut message)
     }
 
+    /// Encrypts a message. Returns the ciphertext followed by the tag of [`Aead::tag_bytes`] bytes, for every
+    /// mode. RFC 5297 puts the tag of SIV first.
+    ///
+    /// ```
+    /// use crossgrain::mode::{Aead as _, Gcm};
+    /// use crossgrain::{Cipher, Key};
+    ///
+    /// let gcm = Gcm::new(&Key::generate(Cipher::Aes256)?)?;
+    /// let sealed = gcm.seal_vec(b"nonce: once!", b"header", b"meet at noon")?;
+    /// assert_eq!(sealed.len(), 12 + 16);
+    /// assert_eq!(gcm.open_vec(b"nonce: once!", b"header", &sealed)?, b"meet at noon");
+    /// # Ok::<(), crossgrain::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Aead::admits`].
+    fn seal_vec(&self, nonce: &[u8], aad: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut sealed = vec![0; plaintext.len() + self.tag_bytes()];
+        let (ciphertext, tag) = sealed.split_at_mut(plaintext.len());
+        let mut message = AeadMessage::new(nonce, aad, (plaintext, ciphertext));
+        self.seal_message(&mut message)?;
+        tag.copy_from_slice(&message.tag);
+        Ok(sealed)
+    }
+
+    /// Decrypts what [`Aead::seal_vec`] returned, if its tag is right.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] if `sealed` is shorter than a tag, [`Error::Forged`] if the tag is wrong, and as
+    /// [`Aead::admits`].
+    fn open_vec(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Error> {
+        let split = sealed.len().checked_sub(self.tag_bytes());
+        let (ciphertext, tag) = sealed.split_at(split.ok_or(Error::TagBytes { len_bytes: sealed.len() })?);
+        let mut plaintext = vec![0; ciphertext.len()];
+        let mut message = AeadMessage::new(nonce, aad, (ciphertext, &mut plaintext[..]));
+        message.tag = tag.try_into()?;
+        self.open_message(&mut message)?;
+        Ok(plaintext)
+    }
+
     /// Encrypts a message with a list of associated strings and returns its tag.
     ///
     /// [`Siv`](super::Siv) authenticates each string separately (RFC 5297). No string, one empty string and

@@ -92,6 +92,9 @@ pub struct Options {
     /// The costs of variants on this machine, as measured in a [`Wisdom`](crate::wisdom::Wisdom). `None`
     /// means the estimates shipped.
     pub costs: Option<Arc<Costs>>,
+    /// Whether nonces may be shorter than 7 bytes in EAX, GCM and OCB, for data of other programs. Such nonces
+    /// soon repeat, and then messages can be read and forged. See [`Mode::nonce_bytes_min`].
+    pub short_nonces: bool,
 }
 
 impl Options {

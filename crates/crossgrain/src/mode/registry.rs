@@ -115,6 +115,10 @@ pub struct Entry {
     pub(super) make: Make,
 }
 
+/// The shortest nonce in bytes of modes whose standard names none or a shorter one: CCM's (SP 800-38C), which
+/// has room for a counter of 56 bits.
+const NONCE_BYTES_MIN: usize = 7;
+
 /// [`Entry::admits`] for a mode that is defined for every cipher.
 pub(super) const fn every_cipher(_: Cipher) -> bool {
     true
@@ -129,7 +133,8 @@ pub enum Initial {
     Block,
     /// A nonce.
     Nonce {
-        /// The shortest length in bytes.
+        /// The shortest length in bytes that the standard defines. [`Mode::nonce_bytes_min`] is the shortest
+        /// that the mode accepts.
         least: usize,
         /// The recommended length in bytes.
         usual: usize,
@@ -405,11 +410,25 @@ impl Mode {
         Err(Error::UnfitCipher { mode: name, cipher, fit: fit.collect::<Vec<_>>().join(", ") })
     }
 
-    /// Checks the length of a nonce, in bytes.
-    pub(super) fn admits_nonce(self, len_bytes: usize) -> Result<(), Error> {
+    /// The shortest nonce in bytes that the mode accepts with these options. 0 for a mode without nonces.
+    ///
+    /// It is the standard's, but at least 7 if a nonce used twice reveals more than whether the messages are
+    /// equal: shorter ones soon repeat. [`Options::short_nonces`] admits all that the standard defines.
+    pub fn nonce_bytes_min(self, options: &Options) -> usize {
+        let Entry { initial, reuse, .. } = self.entry();
+        match *initial {
+            Initial::Nonce { least, .. } if options.short_nonces || *reuse == Reuse::EqualMessages => least,
+            Initial::Nonce { least, .. } => least.max(NONCE_BYTES_MIN),
+            _ => 0,
+        }
+    }
+
+    /// Checks the length of a nonce, which has `least` bytes or more.
+    pub(super) fn admits_nonce(self, least: usize, nonce: &[u8]) -> Result<(), Error> {
+        let len_bytes = nonce.len();
         match self.entry().initial {
-            Initial::Nonce { least: 1.., .. } if len_bytes == 0 => Err(Error::EmptyNonce),
-            Initial::Nonce { least, most, .. } if !(least..=most).contains(&len_bytes) => {
+            Initial::Nonce { .. } if len_bytes == 0 && least > 0 => Err(Error::EmptyNonce),
+            Initial::Nonce { most, .. } if !(least..=most).contains(&len_bytes) => {
                 Err(Error::NonceBytes { mode: self.name(), least, most, len_bytes })
             }
             _ => Ok(()),

@@ -12,82 +12,140 @@ use cipher::inout::InOutBuf;
 use cipher::{AlgorithmName, KeyInit};
 use zeroize::ZeroizeOnDrop;
 
-use super::{ALWAYS_PLANNED, Kind, default_options};
+use super::{ALWAYS_PLANNED, Aes128, Aes256, Kind, default_options};
 use crate::block::{BLOCK_BYTES, Error, Key};
-use crate::mode::{Eax, Gcm, Options};
+use crate::mode::{self, Options, SivKey};
 
-/// An authenticated mode at the type level: it distinguishes `Aes128Eax` from `Aes128Gcm`.
-pub trait Sealing: crate::mode::Aead + Send + Sync + Sized + 'static {
+/// An authenticated mode at the type level, for cipher `C`: it distinguishes `Eax<Aes128>` from `Gcm<Aes128>`.
+pub trait Sealing<C: Kind>: mode::Aead + Send + Sync + Sized + 'static {
     /// The mode's name, part of the name of the type.
     const NAME: &'static str;
+    /// The place of the tag in a sealed message.
+    const TAG_POSITION: TagPosition = TagPosition::Postfix;
+    /// Bytes in a key, as a type.
+    type KeySize: ArraySize;
     /// Bytes in a nonce, as a type.
     type NonceSize: ArraySize;
 
     /// Plans the mode with tags of 16 bytes and binds it to a key.
     ///
     /// # Errors
-    /// As `with_options` of the mode.
-    fn bind(key: &Key, options: &Options) -> Result<Self, Error>;
+    /// [`Error::KeyLength`], and as `with_options` of the mode.
+    fn bind(key: &[u8], options: &Options) -> Result<Self, Error>;
 }
 
-impl Sealing for Eax {
-    const NAME: &'static str = "Eax";
+/// Modes with tags of several lengths, of which the types have 16 bytes, and one key of any cipher.
+macro_rules! sealing {
+    ($($mode:ident: $nonce:ident;)+) => {$(
+        impl<C: Kind> Sealing<C> for mode::$mode {
+            const NAME: &'static str = stringify!($mode);
+            type KeySize = C::KeySize;
+            type NonceSize = $nonce;
+
+            fn bind(key: &[u8], options: &Options) -> Result<Self, Error> {
+                Self::with_options(&Key::new(C::CIPHER, key)?, BLOCK_BYTES, options)
+            }
+        }
+    )+};
+}
+
+sealing! {
+    Ccm: U12;
+    Eax: U16;
+    Gcm: U12;
+    Ocb: U12;
+}
+
+/// The ciphers for which RFC 8452 defines GCM-SIV.
+macro_rules! gcm_siv {
+    ($($cipher:ident)+) => {$(
+        impl Sealing<$cipher> for mode::GcmSiv {
+            const NAME: &'static str = "GcmSiv";
+            type KeySize = <$cipher as Kind>::KeySize;
+            type NonceSize = U12;
+
+            fn bind(key: &[u8], options: &Options) -> Result<Self, Error> {
+                Self::with_options(&Key::new(<$cipher as Kind>::CIPHER, key)?, options)
+            }
+        }
+    )+};
+}
+
+gcm_siv! { Aes128 Aes256 }
+
+impl<C: Kind> Sealing<C> for mode::Siv {
+    const NAME: &'static str = "Siv";
+    const TAG_POSITION: TagPosition = TagPosition::Prefix;
+    type KeySize = C::TwoKeysSize;
     type NonceSize = U16;
 
-    fn bind(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::with_options(key, BLOCK_BYTES, options)
+    fn bind(key: &[u8], options: &Options) -> Result<Self, Error> {
+        Self::with_options(&SivKey::new(C::CIPHER, key)?, options)
     }
 }
 
-impl Sealing for Gcm {
-    const NAME: &'static str = "Gcm";
-    type NonceSize = U12;
+/// CCM with nonces of 12 bytes, as `AEAD_AES_128_CCM` of RFC 5116.
+pub type Ccm<C> = AeadCipher<C, mode::Ccm>;
+/// EAX with nonces of 16 bytes.
+pub type Eax<C> = AeadCipher<C, mode::Eax>;
+/// GCM with nonces of 12 bytes, as `AEAD_AES_128_GCM` of RFC 5116.
+pub type Gcm<C> = AeadCipher<C, mode::Gcm>;
+/// GCM-SIV of RFC 8452, for [`Aes128`] and [`Aes256`], with nonces of 12 bytes.
+pub type GcmSiv<C> = AeadCipher<C, mode::GcmSiv>;
+/// OCB with nonces of 12 bytes, as `AEAD_AES_128_OCB_TAGLEN128` of RFC 7253.
+pub type Ocb<C> = AeadCipher<C, mode::Ocb>;
+/// SIV with nonces of 16 bytes and a key of twice the cipher's length. The tag precedes the ciphertext, as in
+/// `AEAD_AES_SIV_CMAC_256` of RFC 5297.
+pub type Siv<C> = AeadCipher<C, mode::Siv>;
 
-    fn bind(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::with_options(key, BLOCK_BYTES, options)
-    }
-}
-
-/// An authenticated mode of a cipher, with tags of 16 bytes. Nonces have 16 bytes for EAX and 12 bytes for
-/// GCM.
+/// An authenticated mode of a cipher, with tags of 16 bytes.
 ///
-/// Clones share the expanded key, which is wiped when the last clone is dropped. If a tag is wrong, EAX
-/// writes nothing. GCM overwrites the output with zeros; in place, this destroys the ciphertext.
-pub struct AeadCipher<K: Kind, M: Sealing> {
+/// Clones share the expanded key, which is wiped when the last clone is dropped. If a tag is wrong, EAX writes
+/// nothing. The other modes overwrite the output with zeros; in place, this destroys the ciphertext.
+///
+/// ```
+/// use crossgrain::rustcrypto::{Aes256, Ocb};
+/// use aead::{Aead as _, KeyInit as _};
+///
+/// let ocb = Ocb::<Aes256>::new(&[7; 32].into());
+/// let sealed = ocb.encrypt(b"nonce: once!".into(), &b"meet at noon"[..]).unwrap();
+/// assert_eq!(ocb.decrypt(b"nonce: once!".into(), &sealed[..]).unwrap(), b"meet at noon");
+/// ```
+pub struct AeadCipher<C: Kind, M: Sealing<C>> {
     mode: Arc<M>,
-    kind: PhantomData<fn() -> K>,
+    cipher: PhantomData<fn() -> C>,
 }
 
-impl<K: Kind, M: Sealing> AeadCipher<K, M> {
-    /// Plans the mode with these options and binds it to a key of [`Cipher::key_bytes`] bytes.
+impl<C: Kind, M: Sealing<C>> AeadCipher<C, M> {
+    /// Plans the mode with these options and binds it to a key of [`Cipher::key_bytes`] bytes, or twice as
+    /// many for [`Siv`].
     ///
     /// # Errors
     /// [`Error::KeyLength`], and as `with_options` of the mode.
     ///
     /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
     pub fn with_options(key: &[u8], options: &Options) -> Result<Self, Error> {
-        let mode = Arc::new(M::bind(&Key::new(K::CIPHER, key)?, options)?);
-        Ok(Self { mode, kind: PhantomData })
+        Ok(Self { mode: Arc::new(M::bind(key, options)?), cipher: PhantomData })
     }
 }
 
-impl<K: Kind, M: Sealing> KeySizeUser for AeadCipher<K, M> {
-    type KeySize = K::KeySize;
+impl<C: Kind, M: Sealing<C>> KeySizeUser for AeadCipher<C, M> {
+    type KeySize = M::KeySize;
 }
 
-impl<K: Kind, M: Sealing> KeyInit for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> KeyInit for AeadCipher<C, M> {
     fn new(key: &KeyArray<Self>) -> Self {
         Self::with_options(key, &default_options()).expect(ALWAYS_PLANNED)
     }
 }
 
-impl<K: Kind, M: Sealing> AeadCore for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> AeadCore for AeadCipher<C, M> {
     type NonceSize = M::NonceSize;
     type TagSize = U16;
-    const TAG_POSITION: TagPosition = TagPosition::Postfix;
+    const TAG_POSITION: TagPosition = M::TAG_POSITION;
 }
 
-impl<K: Kind, M: Sealing> AeadInOut for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> AeadInOut for AeadCipher<C, M> {
     fn encrypt_inout_detached(
         &self,
         nonce: &Nonce<Self>,
@@ -109,22 +167,22 @@ impl<K: Kind, M: Sealing> AeadInOut for AeadCipher<K, M> {
     }
 }
 
-impl<K: Kind, M: Sealing> Clone for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> Clone for AeadCipher<C, M> {
     fn clone(&self) -> Self {
-        Self { mode: Arc::clone(&self.mode), kind: PhantomData }
+        Self { mode: Arc::clone(&self.mode), cipher: PhantomData }
     }
 }
 
-impl<K: Kind, M: Sealing> ZeroizeOnDrop for AeadCipher<K, M> {}
+impl<C: Kind, M: Sealing<C>> ZeroizeOnDrop for AeadCipher<C, M> {}
 
-impl<K: Kind, M: Sealing> AlgorithmName for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> AlgorithmName for AeadCipher<C, M> {
     fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}<{}>", M::NAME, K::NAME)
+        write!(f, "{}<{}>", M::NAME, C::NAME)
     }
 }
 
-impl<K: Kind, M: Sealing> fmt::Debug for AeadCipher<K, M> {
+impl<C: Kind, M: Sealing<C>> fmt::Debug for AeadCipher<C, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}<{}> {{ .. }}", M::NAME, K::NAME)
+        write!(f, "{}<{}> {{ .. }}", M::NAME, C::NAME)
     }
 }

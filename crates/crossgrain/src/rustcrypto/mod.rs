@@ -1,22 +1,22 @@
 //! The standard traits of Rust's ciphers (crates `cipher` 0.5 and its dependents) for the engine.
 //!
-//! [`Aes128`] and similar types are block ciphers for any mode crate. [`Aes128Ctr`] and similar types are
-//! stream ciphers. [`Aes128Eax`], [`Aes128Gcm`] and similar types are authenticated ciphers (crate `aead`
-//! 0.6). A value holds programs bound to its key. Plans are chosen at the first use of a cipher and cached,
-//! so each further key costs little more than its expansion.
+//! [`Aes128`] and similar types are block ciphers for any mode crate. They are also the parameter of the
+//! modes: [`Ctr<Aes128>`](Ctr) is a stream cipher, and [`Gcm<Aes128>`](Gcm) an authenticated cipher (crate
+//! `aead` 0.6). A value holds programs bound to its key. Plans are chosen at the first use of a cipher and
+//! cached, so each further key costs little more than its expansion.
 //!
 //! A block cipher offers mode crates batches of [`BatchOfBlocks`] or [`BatchOfTile`], depending on its plan,
 //! and processes the remainder in one call. Slices of blocks are processed without batches.
 //!
 //! ```
 //! use cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher};
-//! use crossgrain::rustcrypto::{Aes128, Aes256Ctr};
+//! use crossgrain::rustcrypto::{Aes128, Aes256, Ctr};
 //!
 //! let mut blocks = [[1; 16].into(); 1000];
 //! Aes128::new(&[7; 16].into()).encrypt_blocks(&mut blocks);
 //!
 //! let mut text = b"some secret text".to_vec();
-//! Aes256Ctr::new(&[7; 32].into(), &[0; 16].into()).apply_keystream(&mut text);
+//! Ctr::<Aes256>::new(&[7; 32].into(), &[0; 16].into()).apply_keystream(&mut text);
 //! ```
 
 mod authenticated;
@@ -24,21 +24,21 @@ mod backend;
 mod block_cipher;
 mod stream;
 
-pub use authenticated::{AeadCipher, Sealing};
+pub use authenticated::{AeadCipher, Ccm, Eax, Gcm, GcmSiv, Ocb, Sealing, Siv};
 pub use backend::{BatchOfBlocks, BatchOfTile};
 pub use block_cipher::BlockCipher;
-pub use stream::CtrStream;
+pub use stream::Ctr;
 
 use std::sync::LazyLock;
 
 use cipher::array::ArraySize;
-use cipher::consts::{U16, U24, U32};
+use cipher::consts::{U16, U24, U32, U48, U64};
 
 use crate::arch::Features;
 use crate::block::Cipher;
-use crate::mode::{Eax, Gcm, Options};
+use crate::mode::Options;
 
-/// A cipher at the type level: it distinguishes `Aes128` from `Aes256`.
+/// A cipher as a type: [`Aes128`], [`Aes256`] and the others.
 pub trait Kind: sealed::Sealed + 'static {
     /// The cipher.
     const CIPHER: Cipher;
@@ -46,22 +46,28 @@ pub trait Kind: sealed::Sealed + 'static {
     const NAME: &'static str;
     /// Bytes in a key, as a type.
     type KeySize: ArraySize;
+    /// Bytes in two keys, as a type.
+    type TwoKeysSize: ArraySize;
 }
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// The size of a key as a type.
-macro_rules! key_size {
+/// The sizes of one and of two keys as types.
+macro_rules! key_sizes {
     (16) => {
-        U16
+        key_sizes!(@U16, U32);
     };
     (24) => {
-        U24
+        key_sizes!(@U24, U48);
     };
     (32) => {
-        U32
+        key_sizes!(@U32, U64);
+    };
+    (@$one:ident, $two:ident) => {
+        type KeySize = $one;
+        type TwoKeysSize = $two;
     };
 }
 
@@ -70,10 +76,10 @@ macro_rules! kinds {
     ($(
         $(#[doc = $about:literal])+
         $family:ident $family_name:literal if $of:meta, $on:ident($description:path) {$(
-            $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $ctr:ident $eax:ident $gcm:ident;
+            $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds;
         )+}
     )+) => {
-        /// One uninhabited type for each cipher, used as a type parameter.
+        /// One uninhabited type for each cipher, the type parameter of [`BlockCipher`].
         pub mod kind {$($(
             #[doc = $title]
             #[cfg($of)]
@@ -88,29 +94,26 @@ macro_rules! kinds {
             impl Kind for kind::$name {
                 const CIPHER: Cipher = Cipher::$name;
                 const NAME: &'static str = stringify!($name);
-                type KeySize = key_size!($key_bytes);
+                key_sizes!($key_bytes);
             }
 
             #[doc = concat!($title, ", as a block cipher.")]
             #[cfg($of)]
             pub type $name = BlockCipher<kind::$name>;
-
-            #[doc = concat!($title, ", in counter mode with a 128-bit big-endian counter.")]
-            #[cfg($of)]
-            pub type $ctr = CtrStream<kind::$name>;
-
-            #[doc = concat!($title, ", in EAX mode.")]
-            #[cfg($of)]
-            pub type $eax = AeadCipher<kind::$name, Eax>;
-
-            #[doc = concat!($title, ", in Galois/Counter mode.")]
-            #[cfg($of)]
-            pub type $gcm = AeadCipher<kind::$name, Gcm>;
         )+)+
     };
 }
 
 ciphers!(kinds);
+
+impl<K: Kind> sealed::Sealed for BlockCipher<K> {}
+
+impl<K: Kind> Kind for BlockCipher<K> {
+    const CIPHER: Cipher = K::CIPHER;
+    const NAME: &'static str = K::NAME;
+    type KeySize = K::KeySize;
+    type TwoKeysSize = K::TwoKeysSize;
+}
 
 /// The options of `new`: the calling thread, constant-time variants, and the instructions that the CPU has
 /// and `CROSSGRAIN_ISA` allows. `new` cannot fail, so an unreadable cap counts as `portable`.

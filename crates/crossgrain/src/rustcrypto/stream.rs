@@ -15,7 +15,7 @@ use zeroize::ZeroizeOnDrop;
 use super::{ALWAYS_PLANNED, Kind, default_options};
 use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::mode::{Ctr, Options};
+use crate::mode::{self, Options};
 
 /// The length of the keystream. [`SeekNum`] counts whole blocks, and one more block would not fit into 128
 /// bits.
@@ -27,23 +27,23 @@ const KEYSTREAM_BYTES: u128 = u128::MAX - (BLOCK_BYTES as u128 - 1);
 /// where the counter wraps. All positions up to its end are available as `u128`. A seek beyond the end fails.
 ///
 /// Clones share the expanded key, which is wiped when the last clone is dropped.
-pub struct CtrStream<K: Kind> {
-    stream: Arc<Ctr>,
+pub struct Ctr<C: Kind> {
+    stream: Arc<mode::Ctr>,
     position_bytes: u128,
-    kind: PhantomData<fn() -> K>,
+    cipher: PhantomData<fn() -> C>,
 }
 
-impl<K: Kind> CtrStream<K> {
+impl<C: Kind> Ctr<C> {
     /// Plans CTR with these options and binds it to a key of [`Cipher::key_bytes`] bytes and an initial
     /// counter block.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], and as [`Ctr::with_options`].
+    /// [`Error::KeyLength`], and as [`mode::Ctr::with_options`].
     ///
     /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
     pub fn with_options(key: &[u8], initial: &Block, options: &Options) -> Result<Self, Error> {
-        let stream = Arc::new(Ctr::with_options(&Key::new(K::CIPHER, key)?, initial, options)?);
-        Ok(Self { stream, position_bytes: 0, kind: PhantomData })
+        let stream = Arc::new(mode::Ctr::with_options(&Key::new(C::CIPHER, key)?, initial, options)?);
+        Ok(Self { stream, position_bytes: 0, cipher: PhantomData })
     }
 
     fn apply(&mut self, buffers: Buffers<'_>) {
@@ -53,21 +53,21 @@ impl<K: Kind> CtrStream<K> {
     }
 }
 
-impl<K: Kind> KeySizeUser for CtrStream<K> {
-    type KeySize = K::KeySize;
+impl<C: Kind> KeySizeUser for Ctr<C> {
+    type KeySize = C::KeySize;
 }
 
-impl<K: Kind> IvSizeUser for CtrStream<K> {
+impl<C: Kind> IvSizeUser for Ctr<C> {
     type IvSize = U16;
 }
 
-impl<K: Kind> KeyIvInit for CtrStream<K> {
+impl<C: Kind> KeyIvInit for Ctr<C> {
     fn new(key: &KeyArray<Self>, iv: &Iv<Self>) -> Self {
         Self::with_options(key, &iv.0, &default_options()).expect(ALWAYS_PLANNED)
     }
 }
 
-impl<K: Kind> StreamCipher for CtrStream<K> {
+impl<C: Kind> StreamCipher for Ctr<C> {
     fn check_remaining(&self, data_len: usize) -> Result<(), StreamCipherError> {
         let left = KEYSTREAM_BYTES - self.position_bytes;
         if data_len as u128 <= left { Ok(()) } else { Err(StreamCipherError) }
@@ -83,7 +83,7 @@ impl<K: Kind> StreamCipher for CtrStream<K> {
     }
 }
 
-impl<K: Kind> StreamCipherSeek for CtrStream<K> {
+impl<C: Kind> StreamCipherSeek for Ctr<C> {
     /// [`SeekNum`] expects the used bytes of the current block as a number from 1 to 16, so the end of a
     /// block counts as 16.
     fn try_current_pos<T: SeekNum>(&self) -> Result<T, OverflowError> {
@@ -106,22 +106,22 @@ impl<K: Kind> StreamCipherSeek for CtrStream<K> {
     }
 }
 
-impl<K: Kind> Clone for CtrStream<K> {
+impl<C: Kind> Clone for Ctr<C> {
     fn clone(&self) -> Self {
         Self { stream: Arc::clone(&self.stream), ..*self }
     }
 }
 
-impl<K: Kind> ZeroizeOnDrop for CtrStream<K> {}
+impl<C: Kind> ZeroizeOnDrop for Ctr<C> {}
 
-impl<K: Kind> AlgorithmName for CtrStream<K> {
+impl<C: Kind> AlgorithmName for Ctr<C> {
     fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ctr128BE<{}>", K::NAME)
+        write!(f, "Ctr128BE<{}>", C::NAME)
     }
 }
 
-impl<K: Kind> fmt::Debug for CtrStream<K> {
+impl<C: Kind> fmt::Debug for Ctr<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ctr128BE<{}> {{ .. }}", K::NAME)
+        write!(f, "Ctr128BE<{}> {{ .. }}", C::NAME)
     }
 }

@@ -35,9 +35,7 @@ pub use seed::Seed;
 #[cfg(feature = "rustcrypto")]
 pub use traits::Blocks;
 #[cfg(feature = "rustcrypto")]
-pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng};
-#[cfg(all(feature = "rustcrypto", feature = "serpent"))]
-pub use typed::{Serpent128Rng, Serpent192Rng, Serpent256Rng};
+pub use typed::KeyedRng;
 
 use std::sync::Arc;
 

@@ -9,45 +9,38 @@ use rand_core::SeedableRng;
 
 use super::{Stream, StreamRng};
 use crate::block::Key;
-use crate::rustcrypto::{Kind, default_options, kind};
+use crate::rustcrypto::{Kind, default_options};
 
-/// A generator whose seed is a key of cipher `K`. It reads all bytes under the key in order, on the calling
+/// A generator whose seed is a key of cipher `C`. It reads all bytes under the key in order, on the calling
 /// thread.
 ///
 /// It dereferences to [`StreamRng`].
-pub struct KeyedRng<K> {
+///
+/// ```
+/// use crossgrain::rustcrypto::Aes128;
+/// use crossgrain::stream::KeyedRng;
+/// use rand_core::{Rng as _, SeedableRng as _};
+///
+/// let mut rng = KeyedRng::<Aes128>::seed_from_u64(42);
+/// println!("{}", rng.next_u64());
+/// ```
+pub struct KeyedRng<C> {
     rng: StreamRng,
-    kind: PhantomData<fn() -> K>,
+    cipher: PhantomData<fn() -> C>,
 }
 
-/// A generator based on AES with a 128-bit key.
-pub type Aes128Rng = KeyedRng<kind::Aes128>;
-/// A generator based on AES with a 192-bit key.
-pub type Aes192Rng = KeyedRng<kind::Aes192>;
-/// A generator based on AES with a 256-bit key.
-pub type Aes256Rng = KeyedRng<kind::Aes256>;
-/// A generator based on Serpent with a 128-bit key.
-#[cfg(feature = "serpent")]
-pub type Serpent128Rng = KeyedRng<kind::Serpent128>;
-/// A generator based on Serpent with a 192-bit key.
-#[cfg(feature = "serpent")]
-pub type Serpent192Rng = KeyedRng<kind::Serpent192>;
-/// A generator based on Serpent with a 256-bit key.
-#[cfg(feature = "serpent")]
-pub type Serpent256Rng = KeyedRng<kind::Serpent256>;
-
-impl<K: Kind> SeedableRng for KeyedRng<K> {
-    type Seed = Array<u8, K::KeySize>;
+impl<C: Kind> SeedableRng for KeyedRng<C> {
+    type Seed = Array<u8, C::KeySize>;
 
     fn from_seed(seed: Self::Seed) -> Self {
         let stream =
-            Key::new(K::CIPHER, &seed).and_then(|key| Stream::with_options(&key, &default_options()));
+            Key::new(C::CIPHER, &seed).and_then(|key| Stream::with_options(&key, &default_options()));
         let stream = stream.expect("the seed is as long as a key, and the portable variants serve every job");
-        Self { rng: stream.rng(), kind: PhantomData }
+        Self { rng: stream.rng(), cipher: PhantomData }
     }
 }
 
-impl<K> Deref for KeyedRng<K> {
+impl<C> Deref for KeyedRng<C> {
     type Target = StreamRng;
 
     fn deref(&self) -> &StreamRng {
@@ -55,20 +48,20 @@ impl<K> Deref for KeyedRng<K> {
     }
 }
 
-impl<K> DerefMut for KeyedRng<K> {
+impl<C> DerefMut for KeyedRng<C> {
     fn deref_mut(&mut self) -> &mut StreamRng {
         &mut self.rng
     }
 }
 
-impl<K> Clone for KeyedRng<K> {
+impl<C> Clone for KeyedRng<C> {
     fn clone(&self) -> Self {
-        Self { rng: self.rng.clone(), kind: PhantomData }
+        Self { rng: self.rng.clone(), cipher: PhantomData }
     }
 }
 
-impl<K: Kind> fmt::Debug for KeyedRng<K> {
+impl<C: Kind> fmt::Debug for KeyedRng<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}Rng({:?})", K::NAME, self.rng)
+        write!(f, "{}Rng({:?})", C::NAME, self.rng)
     }
 }

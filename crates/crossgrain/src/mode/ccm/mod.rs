@@ -37,7 +37,7 @@ use crate::run::{Program, Threads};
 pub(super) const ENTRY: Entry = Entry {
     name: "ccm",
     summary: "Counter mode with a tag by chaining, where the standard asks for it",
-    initial: Initial::Nonce { least: 7, usual: 12, most: 13 },
+    initial: Initial::Nonce { least: NONCE_BYTES_MIN, usual: 12, most: 13 },
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
@@ -53,6 +53,9 @@ pub(super) const ENTRY: Entry = Entry {
         Ok(Box::new(Ccm::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
 };
+
+/// The shortest nonce in bytes (SP 800-38C appendix A.1).
+const NONCE_BYTES_MIN: usize = 7;
 
 /// CCM: nonces of 7 to 13 bytes, and tags of an even number of bytes from 4 to 16.
 ///
@@ -252,7 +255,7 @@ impl Aead for Ccm {
     }
 
     fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
-        Mode::Ccm.admits_nonce(message.nonce.len())?;
+        Mode::Ccm.admits_nonce(NONCE_BYTES_MIN, message.nonce)?;
         let number_bits = 8 * (BLOCK_BYTES - 1 - message.nonce.len()) as u32;
         let most_bytes = u64::MAX >> (u64::BITS - number_bits);
         let len_bytes = message.buffers.len_bytes() as u64;

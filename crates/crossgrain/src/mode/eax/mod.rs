@@ -54,7 +54,7 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// EAX: nonces of any length, and tags of 4 to 16 bytes.
+/// EAX: nonces of 7 bytes or more ([`Options::short_nonces`] admits all), and tags of 4 to 16 bytes.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Eax};
@@ -74,6 +74,7 @@ pub struct Eax {
     /// Boxed, so that moving `Eax` leaves no copies of them.
     omacs: Box<Zeroizing<Omacs>>,
     tag_bytes: usize,
+    nonce_bytes_min: usize,
 }
 
 /// The input of an OMAC, which determines its t.
@@ -112,7 +113,8 @@ impl Eax {
             cmac.tag_block(of_nothing);
         }
         cmac.wipe_stack();
-        Ok(Self { counter, cmac, omacs, tag_bytes })
+        let nonce_bytes_min = Mode::Eax.nonce_bytes_min(options);
+        Ok(Self { counter, cmac, omacs, tag_bytes, nonce_bytes_min })
     }
 
     /// Runs a message block by block. The result is its tag as a whole block, and the first counter block as
@@ -158,8 +160,8 @@ impl Aead for Eax {
         self.tag_bytes
     }
 
-    fn admits(&self, _: &AeadMessage<'_>) -> Result<(), Error> {
-        Ok(())
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        Mode::Eax.admits_nonce(self.nonce_bytes_min, message.nonce)
     }
 
     fn plans(&self) -> &[Plan] {
@@ -168,6 +170,7 @@ impl Aead for Eax {
 
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
         let _clear = ClearRegisters;
+        self.admits(message)?;
         let (tag, _) = self.run_single(Direction::Encrypt, message);
         message.tag = Tag::cut(&tag, self.tag_bytes);
         Ok(())
@@ -175,6 +178,7 @@ impl Aead for Eax {
 
     fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
         let _clear = ClearRegisters;
+        self.admits(message)?;
         let (tag, counter) = self.run_single(Direction::Decrypt, message);
         let right = Tag::cut(&tag, self.tag_bytes) == message.tag;
         if right {

@@ -71,7 +71,8 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// call.
 const GROUP_MESSAGES: usize = 64;
 
-/// GCM: nonces of any length, ideally 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
+/// GCM: nonces of 7 bytes or more, ideally 12 ([`Options::short_nonces`] admits all), and tags of 4, 8 or 12 to
+/// 16 bytes.
 ///
 /// Never use a nonce twice with one key. Two messages under the same nonce reveal the authentication key, and
 /// anyone can then forge messages. `open` may decrypt before it knows the tag. If the tag is wrong,
@@ -108,6 +109,7 @@ pub struct Gcm {
     fused_below_bytes: u64,
     tag_bytes: usize,
     tag_kept: &'static Block,
+    nonce_bytes_min: usize,
 }
 
 impl Gcm {
@@ -133,6 +135,7 @@ impl Gcm {
             Err(_) => wipe_stack(),
         }
         let (counter, ghash, of_kernel) = bound?;
+        let nonce_bytes_min = Mode::Gcm.nonce_bytes_min(options);
         let (key, options) = (key.clone(), options.freely());
         let fused_below_bytes = counter.fused_below_bytes();
         let kernel_below_bytes =
@@ -149,6 +152,7 @@ impl Gcm {
             fused_below_bytes,
             tag_bytes,
             tag_kept,
+            nonce_bytes_min,
         })
     }
 
@@ -207,7 +211,7 @@ impl Gcm {
 
     /// Checks a nonce whose length is not [`NONCE_BYTES`], and makes the program for it unless it exists.
     fn admits_rare(&self, nonce: &[u8]) -> Result<(), Error> {
-        Mode::Gcm.admits_nonce(nonce.len())?;
+        Mode::Gcm.admits_nonce(self.nonce_bytes_min, nonce)?;
         if self.secret_counter.get().is_none() {
             let keys = self.options.keys(&self.key)?;
             let program = self.options.program_of_secret_counter(&keys)?;

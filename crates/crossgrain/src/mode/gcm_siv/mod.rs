@@ -271,7 +271,7 @@ impl Aead for GcmSiv {
     }
 
     fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
-        Mode::GcmSiv.admits_nonce(message.nonce.len())?;
+        Mode::GcmSiv.admits_nonce(NONCE_BYTES, message.nonce)?;
         if message.buffers.len_bytes().max(message.aad.len()) as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }

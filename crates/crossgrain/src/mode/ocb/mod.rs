@@ -75,7 +75,7 @@ const GROUP_MESSAGES: usize = 64;
 
 const NONE: Block = [0; BLOCK_BYTES];
 
-/// OCB3: nonces of 1 to 15 bytes, and tags of 8, 12 or 16 bytes.
+/// OCB3: nonces of 7 to 15 bytes ([`Options::short_nonces`] admits all from 1), and tags of 8, 12 or 16 bytes.
 ///
 /// Never use a nonce twice with one key. Otherwise an attacker sees equal blocks at equal positions and can
 /// forge messages. If the tag is wrong, `open` overwrites the output with zeros. In place, this also destroys
@@ -101,6 +101,7 @@ pub struct Ocb {
     offsets: Wiped<Offsets>,
     features: Features,
     tag_bytes: usize,
+    nonce_bytes_min: usize,
 }
 
 impl Ocb {
@@ -128,7 +129,8 @@ impl Ocb {
         let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &keys)?;
         let offsets = Offsets::new(&enciphers);
         enciphers.wipe_stack();
-        Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
+        let nonce_bytes_min = Mode::Ocb.nonce_bytes_min(options);
+        Ok(Self { enciphers, deciphers, offsets, features, tag_bytes, nonce_bytes_min })
     }
 
     /// The nonce block (RFC 7253 §4.2), and the bits that it leaves out.
@@ -208,7 +210,7 @@ impl Aead for Ocb {
     }
 
     fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
-        Mode::Ocb.admits_nonce(message.nonce.len())
+        Mode::Ocb.admits_nonce(self.nonce_bytes_min, message.nonce)
     }
 
     fn plans(&self) -> &[Plan] {
