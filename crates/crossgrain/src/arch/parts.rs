@@ -50,6 +50,7 @@ pub(super) fn store_part(number: u128, bytes: &mut [u8]) {
 
 /// Methods of [`ByteLanes`](super::ByteLanes) for a register of one block, on a machine without masks. Its type has
 /// `of_u128` and `number`.
+#[allow(unused_macros, reason = "a machine without registers of one block")]
 macro_rules! one_block {
     () => {
         #[inline(always)]
