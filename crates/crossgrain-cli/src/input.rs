@@ -102,6 +102,11 @@ impl Input {
         if begun.saturating_add(self.read_bytes) == stamp.len_bytes() { Ok(()) } else { Err(self.changed()) }
     }
 
+    /// Copies everything from the current position on, inside the kernel if the system can.
+    pub(crate) fn copy_rest(&mut self, mut to: &File) -> io::Result<u64> {
+        io::copy(&mut &self.file, &mut to)
+    }
+
     fn changed(&self) -> Error {
         let why = format!("{} was changed while it was read: try again when it is at rest", self.name);
         Error::new(Exit::InputOutput, why)

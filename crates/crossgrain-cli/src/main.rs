@@ -63,6 +63,7 @@ enum Command {
     Decrypt(container::DecryptArgs),
     Verify(container::VerifyArgs),
     Inspect(container::InspectArgs),
+    Rekey(Box<container::RekeyArgs>),
     Keygen(container::KeygenArgs),
     Random(random::Args),
     Raw(raw::Args),
@@ -83,7 +84,7 @@ impl Command {
     const fn prints(&self) -> bool {
         match self {
             Self::Encrypt(args) => args.json,
-            Self::Decrypt(_) | Self::Keygen(_) | Self::Random(_) | Self::Raw(_) => false,
+            Self::Decrypt(_) | Self::Keygen(_) | Self::Random(_) | Self::Raw(_) | Self::Rekey(_) => false,
             _ => true,
         }
     }
@@ -106,6 +107,7 @@ impl Command {
             Self::Plan(args) => plan::run(&args),
             Self::Random(args) => random::run(&args),
             Self::Raw(args) => raw::run(args),
+            Self::Rekey(args) => container::rekey(&args),
             Self::Variants(args) => variants::run(&args),
             Self::Verify(args) => container::verify(args),
             Self::Wisdom(args) => wisdom::run(&args),

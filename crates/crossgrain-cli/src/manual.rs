@@ -15,7 +15,7 @@ use crate::input::shown;
 
 /// Shell lines for each command. A test runs them in a directory with the file `photos.tar`, its encryption
 /// `photos.sealed`, the `key` for that, and a `passphrase`. Longer lines would wrap on narrow terminals.
-const EXAMPLES: [(&str, &[&str]); 18] = [
+const EXAMPLES: [(&str, &[&str]); 19] = [
     ("complete", &["crossgrain complete bash > completions"]),
     ("man", &["mkdir man && crossgrain man man"]),
     ("demo", &["crossgrain demo --bytes 1048576"]),
@@ -37,7 +37,22 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
     ),
     ("verify", &["crossgrain verify --key-file key photos.sealed"]),
     ("inspect", &["crossgrain inspect photos.sealed", "crossgrain inspect --json < photos.sealed"]),
-    ("keygen", &["crossgrain keygen -o new.key"]),
+    (
+        "rekey",
+        &[
+            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked",
+            "crossgrain keygen -o new.key",
+            "crossgrain rekey --passphrase-file passphrase --new-key-file new.key photos.locked",
+        ],
+    ),
+    (
+        "keygen",
+        &[
+            "crossgrain keygen -o new.key",
+            "crossgrain keygen --x25519 -o identity",
+            "crossgrain keygen --recipient-of identity",
+        ],
+    ),
     (
         "random",
         &[

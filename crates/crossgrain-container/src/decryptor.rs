@@ -44,13 +44,21 @@ impl<R: Read> Decryptor<R> {
     /// Reads header, salt and commitment.
     ///
     /// # Errors
-    /// As [`Header::read`], [`Header::input_key`] and [`Payload::committed`]; and [`Error::TruncatedHeader`].
+    /// As [`Header::read`], [`Header::input_key`] and [`Header::payload`]; and [`Error::TruncatedHeader`].
     pub fn new(mut input: R, secret: Secret<'_>, limits: &Limits, options: &Options) -> Result<Self, Error> {
         let header = Header::read(&mut input)?;
         let prefix = prefix(&mut input)?;
         let key = header.input_key(secret, limits)?;
-        let payload = Payload::committed(header.suite, &key, &prefix, &header.to_bytes(), options)?;
-        Ok(Self::begun(input, payload))
+        Ok(Self::begun(input, header.payload(&key, &prefix, options)?))
+    }
+
+    /// Reads salt and commitment after a header, whose input key is known.
+    ///
+    /// # Errors
+    /// As [`Header::payload`]; [`Error::TruncatedHeader`], or [`Error::Io`] if reading fails.
+    pub fn after(mut input: R, header: &Header, input_key: &[u8], options: &Options) -> Result<Self, Error> {
+        let prefix = prefix(&mut input)?;
+        Ok(Self::begun(input, header.payload(input_key, &prefix, options)?))
     }
 
     /// Reads salt and commitment of a file without header.

@@ -11,6 +11,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
+use super::x25519::Identity;
 use crossgrain::engine::{fill_random, ready, wiping_stack};
 
 /// Bytes of an Argon2id salt in this format (RFC 9106 §3.1 recommends 16).
@@ -22,7 +23,7 @@ const HASH_BYTES: usize = 64;
 /// Bytes of a SHA-512 block. HMAC pads keys to it with zeros.
 const HASH_BLOCK_BYTES: usize = 128;
 
-/// The key or passphrase of a file.
+/// The key or passphrase of a file, or identities of its recipient.
 #[derive(Clone, Copy)]
 pub enum Secret<'a> {
     /// Uniformly random bytes, of the suite's key length.
@@ -31,6 +32,8 @@ pub enum Secret<'a> {
     /// text from a person should normalise it first (for example UTF-8 in NFC), because keyboards encode
     /// accented letters differently. It should also remove the line end.
     Passphrase(&'a [u8]),
+    /// Identities, one of which may open a file of version 2.
+    Identities(&'a [Identity]),
 }
 
 /// Argon2id's parameters (RFC 9106 §3.1).
@@ -71,7 +74,7 @@ impl Argon2id {
     }
 
     /// Derives a key from a passphrase.
-    fn key(&self, passphrase: &[u8], key: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn key(&self, passphrase: &[u8], key: &mut [u8]) -> Result<(), Error> {
         let bad = |error: argon2::Error| Error::BadArgon2(error.to_string());
         let memory_kib = self.memory_kib;
         if self.lanes > Params::MAX_P_COST || memory_kib / 8 < self.lanes {
@@ -105,39 +108,62 @@ impl Limits {
     pub const NONE: Self =
         Self { memory_kib: u32::MAX, passes: u32::MAX, lanes: u32::MAX, work_kib: u64::MAX };
 
-    const fn admit(&self, argon2id: &Argon2id) -> Result<(), Error> {
-        let Argon2id { memory_kib, passes, lanes, .. } = *argon2id;
-        let is_too_much = memory_kib as u64 * passes as u64 > self.work_kib;
-        if memory_kib > self.memory_kib || passes > self.passes || lanes > self.lanes || is_too_much {
-            return Err(Error::TooDemanding { memory_kib, passes, lanes });
+    /// Fails if derivations exceed the limits. The work is that of all of them, because a reader may have to
+    /// try each.
+    pub(super) fn admit<'a>(&self, all: impl Iterator<Item = &'a Argon2id>) -> Result<(), Error> {
+        let mut work_kib = 0_u64;
+        for &Argon2id { memory_kib, passes, lanes, .. } in all {
+            work_kib = work_kib.saturating_add(u64::from(memory_kib) * u64::from(passes));
+            let is_too_much = work_kib > self.work_kib;
+            if memory_kib > self.memory_kib || passes > self.passes || lanes > self.lanes || is_too_much {
+                return Err(Error::TooDemanding { memory_kib, passes, lanes });
+            }
         }
         Ok(())
     }
 }
 
 impl Header {
-    /// Derives the input key of a file with this header, within `limits`.
+    /// Derives the input key of a file with this header, within `limits`. For version 2 this is the file key
+    /// from the first slot that the secret opens. The slots are verified then.
     ///
     /// # Errors
-    /// [`Error::WantsKey`] or [`Error::WantsPassphrase`] for the other kind of secret; [`Error::KeyLength`]
-    /// for a key of the wrong length; [`Error::TooDemanding`], [`Error::BadArgon2`] or [`Error::OutOfMemory`]
-    /// for the Argon2id parameters.
+    /// [`Error::WantsKey`], [`Error::WantsPassphrase`] or [`Error::WantsIdentity`] for another kind of secret;
+    /// [`Error::KeyLength`] for a key of the wrong length; [`Error::TooDemanding`], [`Error::BadArgon2`] or
+    /// [`Error::OutOfMemory`] for the Argon2id parameters. For version 2 also [`Error::WrongKey`] if no slot
+    /// opens, and [`Error::ForgedHeader`] if one does and the header was changed.
     pub fn input_key(&self, secret: Secret<'_>, limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.suite.key_bytes()]);
         match (&self.kdf, secret) {
+            (Kdf::Slots(slots), secret) => return slots.open(self.suite, secret, limits).map(|(key, _)| key),
             (Kdf::RawKey, Secret::Key(bytes)) if bytes.len() == key.len() => key.copy_from_slice(bytes),
             (Kdf::RawKey, Secret::Key(bytes)) => {
                 return Err(Error::KeyLength { suite: self.suite, len_bytes: bytes.len() });
             }
-            (Kdf::RawKey, Secret::Passphrase(_)) => return Err(Error::WantsKey),
-            (Kdf::Argon2id(_), Secret::Key(_)) => return Err(Error::WantsPassphrase),
+            (Kdf::RawKey, Secret::Passphrase(_) | Secret::Identities(_)) => return Err(Error::WantsKey),
+            (Kdf::Argon2id(_), Secret::Key(_) | Secret::Identities(_)) => return Err(Error::WantsPassphrase),
             (Kdf::Argon2id(argon2id), Secret::Passphrase(passphrase)) => {
-                limits.admit(argon2id)?;
+                limits.admit(std::iter::once(argon2id))?;
                 argon2id.key(passphrase, &mut key)?;
             }
         }
         Ok(key)
     }
+}
+
+/// HKDF-Extract with SHA-512. The parts of the salt have at most one block together. The caller wipes the
+/// stack.
+pub(super) fn extract(salt: [&[u8]; 2], secret: &[u8]) -> Zeroizing<[u8; HASH_BYTES]> {
+    let mut block = [0; HASH_BLOCK_BYTES];
+    let salt = salt.concat();
+    block[..salt.len()].copy_from_slice(&salt);
+    let mut mac: Hmac<Sha512> = Hmac::new((&block).into());
+    mac.update(secret);
+    let mut made = mac.finalize_fixed();
+    let mut extracted = Zeroizing::new([0; HASH_BYTES]);
+    extracted.copy_from_slice(&made);
+    made.as_mut_slice().zeroize();
+    extracted
 }
 
 /// HKDF-Expand with SHA-512. The key has at most one block, and the output at most 255 digests. The caller
@@ -168,6 +194,7 @@ impl fmt::Debug for Secret<'_> {
         f.write_str(match self {
             Self::Key(_) => "Key(secret)",
             Self::Passphrase(_) => "Passphrase(secret)",
+            Self::Identities(_) => "Identities(secret)",
         })
     }
 }

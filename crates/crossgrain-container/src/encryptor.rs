@@ -7,6 +7,7 @@ use super::derive::{Limits, Secret};
 use super::error::Error;
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
+use super::slots::Lock;
 use super::{GROUP_CHUNKS, Held};
 use crossgrain::mode::Options;
 
@@ -35,11 +36,23 @@ impl<W: Write> Encryptor<W> {
     ///
     /// # Errors
     /// As [`Header::input_key`] and [`Payload::fresh`], and [`Error::Io`] if writing fails.
-    pub fn new(mut output: W, header: &Header, secret: Secret<'_>, options: &Options) -> Result<Self, Error> {
+    pub fn new(output: W, header: &Header, secret: Secret<'_>, options: &Options) -> Result<Self, Error> {
         let key = header.input_key(secret, &Limits::NONE)?;
-        let header_bytes = header.to_bytes();
-        let payload = Payload::fresh(header.suite, &key, &header_bytes, options)?;
-        output.write_all(&header_bytes)?;
+        Self::after(output, header, &key, options)
+    }
+
+    /// Begins a file that each of the locks opens: writes header, salt and commitment.
+    ///
+    /// # Errors
+    /// As [`Header::locked`] and [`Payload::fresh`], and [`Error::Io`] if writing fails.
+    pub fn locked(output: W, suite: Suite, locks: &[Lock<'_>], options: &Options) -> Result<Self, Error> {
+        let (header, file_key) = Header::locked(suite, locks)?;
+        Self::after(output, &header, &file_key, options)
+    }
+
+    fn after(mut output: W, header: &Header, input_key: &[u8], options: &Options) -> Result<Self, Error> {
+        let payload = Payload::fresh(header.suite, input_key, &header.context(), options)?;
+        output.write_all(&header.to_bytes())?;
         Self::begun(output, payload)
     }
 

@@ -6,6 +6,7 @@ use std::io;
 use crossgrain::engine::text::{quoted, reason as reason_of, size};
 
 use super::payload::Suite;
+use super::slots::SLOTS_MAX;
 
 /// Damage to a payload, detected by its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,26 @@ pub enum Error {
     WantsPassphrase,
     /// The file was encrypted with a key, but a passphrase was given.
     WantsKey,
+    /// The file was encrypted to recipients, but no identity was given.
+    WantsIdentity,
+    /// The file is of version 1: its one key or passphrase cannot be changed.
+    OneKey,
+    /// A file has at least one slot and at most [`SLOTS_MAX`](super::SLOTS_MAX).
+    SlotCount {
+        /// The number of slots demanded.
+        count: usize,
+    },
+    /// A text is no recipient.
+    BadRecipient {
+        /// The text.
+        text: String,
+        /// The reason.
+        why: &'static str,
+    },
+    /// A text is no identity.
+    BadIdentity,
+    /// A slot was opened, but the header or the beginning of the payload is not that of the slot's file.
+    ForgedHeader,
     /// Invalid Argon2id parameters, with the reason.
     BadArgon2(String),
     /// The Argon2id parameters exceed the limits.
@@ -115,7 +136,7 @@ impl fmt::Display for Error {
             Self::Version(version) => {
                 write!(
                     f,
-                    "the file is of version {version} and this program knows version 1: get a newer one"
+                    "the file is of version {version} and this program knows versions 1 and 2: get a newer one"
                 )
             }
             Self::BadHeader(reason) => {
@@ -132,6 +153,22 @@ impl fmt::Display for Error {
             }
             Self::WantsPassphrase => f.write_str("the file was encrypted by a passphrase: give that"),
             Self::WantsKey => f.write_str("the file was encrypted by a key: give that"),
+            Self::WantsIdentity => f.write_str("the file was encrypted to recipients: give an identity"),
+            Self::OneKey => f.write_str(
+                "the file is of version 1, whose key or passphrase stays: decrypt it and encrypt it again",
+            ),
+            Self::SlotCount { count } => {
+                write!(f, "a file has 1 to {SLOTS_MAX} keys, passphrases and recipients, not {count}")
+            }
+            Self::BadRecipient { text, why } => {
+                write!(f, "'{}' is no recipient, for {why}: copy it anew", quoted(text))
+            }
+            Self::BadIdentity => {
+                f.write_str("this is no identity (AGE-SECRET-KEY-1…), or a mistyped one: copy it anew")
+            }
+            Self::ForgedHeader => f.write_str(
+                "the header, or the beginning of the data, was changed by someone else: get the file again",
+            ),
             Self::BadArgon2(reason) => write!(f, "such Argon2id parameters cannot be: {reason}"),
             Self::TooDemanding { memory_kib, passes, lanes } => write!(
                 f,

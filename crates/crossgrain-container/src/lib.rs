@@ -6,8 +6,11 @@
 //! the others. A missing short chunk at the end reveals a truncated file.
 //!
 //! Key, nonces and commitment are derived from the input key, a random salt and a *context*: the bytes of the
-//! header. A changed header or a wrong key is therefore detected by the commitment, before anything is
-//! decrypted.
+//! header, or those that never change. A changed header or a wrong key is therefore detected before anything
+//! is decrypted.
+//!
+//! A header of version 1 has one key or passphrase. One of version 2 has *slots*: each holds the file's random
+//! key under another key, passphrase or public key, and slots can be replaced while the payload stays.
 //!
 //! `docs/format.md` specifies every byte. [`Encryptor`] and [`Decryptor`] are streams. They are built on
 //! [`Payload`], for programs that split and place the chunks themselves.
@@ -36,12 +39,15 @@
 
 #![deny(unsafe_code)]
 
+mod bech32;
 mod decryptor;
 mod derive;
 mod encryptor;
 mod error;
 mod header;
 mod payload;
+mod slots;
+mod x25519;
 
 pub use decryptor::{Decryptor, prefix};
 pub use derive::{Argon2id, Limits, Secret};
@@ -52,6 +58,8 @@ pub use payload::{
     CHUNK_BYTES, CHUNKS_MAX, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, TAG_BYTES, plaintext_bytes,
     sealed_bytes,
 };
+pub use slots::{Lock, SLOTS_MAX, SlotKind, Slots};
+pub use x25519::{Identity, Recipient};
 
 use std::io::{self, Read};
 

@@ -259,7 +259,7 @@ impl Payload {
         context: &[u8],
         options: &Options,
     ) -> Result<Self, Error> {
-        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options))?;
+        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options, None))?;
         Ok(Self { sealed: Some(Mutex::default()), ..payload })
     }
 
@@ -277,16 +277,17 @@ impl Payload {
     ) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         salt.copy_from_slice(&prefix[..SALT_BYTES]);
-        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options))?;
-        if bool::from(payload.prefix.ct_eq(prefix)) { Ok(payload) } else { Err(Error::WrongKey) }
+        wiping_stack(|| Self::derived(suite, input_key, salt, context, options, Some(prefix)))
     }
 
+    /// Derives the keys. If the payload exists, its commitment is compared before the cipher's key is set up.
     fn derived(
         suite: Suite,
         input_key: &[u8],
         salt: [u8; SALT_BYTES],
         context: &[u8],
         options: &Options,
+        right: Option<&[u8; PREFIX_BYTES]>,
     ) -> Result<Self, Error> {
         if input_key.len() != suite.key_bytes() {
             return Err(Error::KeyLength { suite, len_bytes: input_key.len() });
@@ -300,10 +301,13 @@ impl Payload {
         let (key, derived) = derived.split_at(suite.key_bytes());
         let (nonce, derived) = derived.split_at(suite.nonce_bytes());
         **base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
-        let aead = suite.mode().aead(suite.cipher(), key, TAG_BYTES, options)?;
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..SALT_BYTES].copy_from_slice(&salt);
         prefix[SALT_BYTES..].copy_from_slice(&derived[..COMMITMENT_BYTES]);
+        if right.is_some_and(|right| !bool::from(prefix.ct_eq(right))) {
+            return Err(Error::WrongKey);
+        }
+        let aead = suite.mode().aead(suite.cipher(), key, TAG_BYTES, options)?;
         Ok(Self { suite, aead, base_nonce, prefix, sealed: None })
     }
 

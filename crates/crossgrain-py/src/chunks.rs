@@ -2,7 +2,8 @@
 //! remote objects. `files::Reader` is for sources that can be read from beginning to end.
 
 use crossgrain_container::{
-    CHUNK_BYTES, Header, Limits, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, TAG_BYTES, prefix,
+    CHUNK_BYTES, HEADER_BYTES_MAX, Header, Limits, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, TAG_BYTES,
+    prefix,
 };
 use pyo3::prelude::*;
 
@@ -20,9 +21,10 @@ pub(crate) struct Chunks {
 
 #[pymethods]
 impl Chunks {
-    /// Bytes of plaintext in a chunk, bytes of its tag, and bytes between the header and the first chunk.
+    /// Bytes of plaintext in a chunk, bytes of its tag, bytes between the header and the first chunk, and bytes
+    /// of the longest header.
     #[classattr]
-    const SIZES: (usize, usize, usize) = (CHUNK_BYTES, TAG_BYTES, PREFIX_BYTES);
+    const SIZES: (usize, usize, usize, usize) = (CHUNK_BYTES, TAG_BYTES, PREFIX_BYTES, HEADER_BYTES_MAX);
 
     /// `beginning` is the beginning of the file, at least up to the first chunk.
     #[new]
@@ -43,7 +45,7 @@ impl Chunks {
         let secret = as_secret(&secret, is_passphrase);
         let begun = pool::run(py, deriving_threads(secret, 1), || {
             let key = header.input_key(secret, &Limits::default())?;
-            Payload::committed(header.suite, &key, &prefix, &header.to_bytes(), &options)
+            header.payload(&key, &prefix, &options)
         })?;
         Ok(Self { payload: begun.map_err(told)?, start, threads })
     }

@@ -13,7 +13,7 @@ use std::{mem, process};
 use crossgrain::mode::Options;
 use crossgrain::plan::Costs;
 use crossgrain_container::{
-    Argon2id, Damage, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
+    Argon2id, Damage, Decryptor, Encryptor, Error as Refusal, Header, Limits, Lock, Secret, Suite, fill,
 };
 use crossgrain_files::{Content, Error as NotWritten, NewFile, Stamp, begin, settled};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
@@ -36,9 +36,11 @@ pub(crate) fn refused(refusal: Refusal, path: Option<&Path>) -> PyErr {
     let told = refusal.to_string();
     match refusal {
         Refusal::Io(error) => failed(error, path),
-        Refusal::WrongKey | Refusal::WantsKey | Refusal::WantsPassphrase => WrongKey::new_err(told),
+        Refusal::WrongKey | Refusal::WantsKey | Refusal::WantsPassphrase | Refusal::WantsIdentity => {
+            WrongKey::new_err(told)
+        }
         Refusal::Damaged(Damage::Truncated { .. }) | Refusal::TruncatedHeader => Truncated::new_err(told),
-        Refusal::Damaged(_) | Refusal::BadHeader(_) => Damaged::new_err(told),
+        Refusal::Damaged(_) | Refusal::BadHeader(_) | Refusal::ForgedHeader => Damaged::new_err(told),
         _ => Error::new_err(told),
     }
 }
@@ -84,7 +86,7 @@ impl Reader {
         let options = options(threads, wisdom::costs(py, header.suite.cipher())?);
         let begun = pool::run(py, deriving_threads(secret, threads), || {
             let key = header.input_key(secret, &Limits::default())?;
-            Decryptor::bare(input, header.suite, &key, &header.to_bytes(), &options)
+            Decryptor::after(input, &header, &key, &options)
         })?;
         let inner = begun.map_err(named)?;
         Ok(Self { inner, path, threads })
@@ -150,12 +152,12 @@ impl Writer {
             }
         };
         let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, deriving_threads(secret, threads), || {
-            let header = match secret {
-                Secret::Key(_) => Header::of_key(suite),
-                Secret::Passphrase(_) => Header::of_passphrase(suite, Argon2id::fresh()?),
-            };
-            Encryptor::new(output, &header, secret, &options)
+        let begun = pool::run(py, deriving_threads(secret, threads), || match secret {
+            Secret::Passphrase(passphrase) => {
+                let lock = Lock::Passphrase(passphrase, Argon2id::fresh()?);
+                Encryptor::locked(output, suite, &[lock], &options)
+            }
+            secret => Encryptor::new(output, &Header::of_key(suite), secret, &options),
         })?;
         let encryptor = begun.map_err(|refusal| refused(refusal, path.as_deref()))?;
         Ok(Self { inner: Some((encryptor, place)), process: process::id(), path, threads })
@@ -222,7 +224,7 @@ pub(crate) fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
 /// exist here.
 pub(crate) fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
     match secret {
-        Secret::Key(_) => threads,
+        Secret::Key(_) | Secret::Identities(_) => threads,
         Secret::Passphrase(_) => 0,
     }
 }

@@ -4,15 +4,15 @@
 
 use std::io::Read;
 
-use zeroize::Zeroizing;
-
 use super::job::Test;
 use super::{BlockMode, Error};
 use crossgrain::Buffers;
 use crossgrain::engine::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
 use crossgrain::engine::reference::{self, xts};
 use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
-use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
+use crossgrain_container::{
+    self as container, Argon2id, Header, Limits, Lock, PREFIX_BYTES, Payload, Secret, SlotKind,
+};
 
 /// A disk sector under XTS. The key is the concatenation of the two XTS keys.
 #[derive(Clone, Debug)]
@@ -48,8 +48,8 @@ pub struct Tagged {
     pub options: Options,
 }
 
-/// The beginning of an encrypted file. Candidates are passphrases, or keys if the file was encrypted with a
-/// key.
+/// The beginning of an encrypted file. Candidates are passphrases if one opens the file, otherwise keys. A file
+/// with several passphrases is opened by each of them.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Its header.
@@ -193,12 +193,23 @@ impl File {
 
     /// Whether candidates are passphrases.
     pub fn is_by_passphrase(&self) -> bool {
-        matches!(self.header.kdf, container::Kdf::Argon2id(_))
+        self.argon2id().is_some()
     }
 
-    fn input_key(&self, secret: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let secret = if self.is_by_passphrase() { Secret::Passphrase(secret) } else { Secret::Key(secret) };
-        Ok(self.header.input_key(secret, &self.limits)?)
+    /// The parameters of the first passphrase.
+    fn argon2id(&self) -> Option<Argon2id> {
+        match &self.header.kdf {
+            container::Kdf::RawKey => None,
+            container::Kdf::Argon2id(argon2id) => Some(*argon2id),
+            container::Kdf::Slots(slots) => slots.kinds().find_map(|kind| match kind {
+                SlotKind::Passphrase(argon2id) => Some(*argon2id),
+                _ => None,
+            }),
+        }
+    }
+
+    fn secret<'a>(&self, secret: &'a [u8]) -> Secret<'a> {
+        if self.is_by_passphrase() { Secret::Passphrase(secret) } else { Secret::Key(secret) }
     }
 }
 
@@ -212,18 +223,26 @@ impl Test for File {
     }
 
     fn holds(&self, key: &[u8]) -> Result<bool, Error> {
-        let (suite, key) = (self.header.suite, self.input_key(key)?);
-        match Payload::committed(suite, &key, &self.prefix, &self.header.to_bytes(), &self.options) {
+        let key = self.header.input_key(self.secret(key), &self.limits);
+        match key.and_then(|key| self.header.payload(&key, &self.prefix, &self.options)) {
             Ok(_) => Ok(true),
+            // It opens a slot of a header that was changed in another place.
+            Err(container::Error::ForgedHeader) => Ok(true),
             Err(container::Error::WrongKey) => Ok(false),
             Err(refusal) => Err(refusal.into()),
         }
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
-        let (suite, key) = (self.header.suite, self.input_key(key)?);
-        let payload = Payload::fresh(suite, &key, &self.header.to_bytes(), &self.options)?;
-        Ok(Box::new(Self { prefix: *payload.prefix(), ..self.clone() }))
+        let (header, input_key) = match (&self.header.kdf, self.argon2id()) {
+            (container::Kdf::Slots(_), argon2id) => {
+                let lock = argon2id.map_or(Lock::Key(key), |argon2id| Lock::Passphrase(key, argon2id));
+                Header::locked(self.header.suite, &[lock])?
+            }
+            _ => (self.header.clone(), self.header.input_key(self.secret(key), &self.limits)?),
+        };
+        let payload = Payload::fresh(header.suite, &input_key, &header.context(), &self.options)?;
+        Ok(Box::new(Self { header, prefix: *payload.prefix(), ..self.clone() }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of `encrypt`, `decrypt`, `verify`, `inspect` and `keygen`.
+//! The arguments of the commands for encrypted files.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::thread;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crossgrain::mode::Options;
-use crossgrain_container::{Limits, Suite};
+use crossgrain_container::{Argon2id, Error as Refusal, Suite};
 
-use super::keys::KeyArgs;
+use super::keys::{KeyArgs, NewKeyArgs, OpenArgs, RecipientArgs, SecretFile, apart_from};
 use crate::error::Error;
 use crate::output::{Content, Output};
 use crate::progress::Audience;
@@ -22,6 +22,9 @@ pub(crate) struct EncryptArgs {
     #[command(flatten)]
     pub(super) keys: KeyArgs,
 
+    #[command(flatten)]
+    pub(super) recipients: RecipientArgs,
+
     /// The cipher and its mode
     #[arg(long, default_value = "aes-256-gcm", value_parser = suites())]
     pub(super) suite: Suite,
@@ -30,13 +33,8 @@ pub(crate) struct EncryptArgs {
     #[arg(long)]
     pub(super) bare: bool,
 
-    /// Memory that each try of a passphrase takes: a size such as 64MiB, 512K or 1GiB, or a number of MiB
-    #[arg(long = "kdf-memory", value_name = "SIZE", default_value = "64MiB", value_parser = memory_in_mib)]
-    pub(super) kdf_memory_kib: u32,
-
-    /// Passes over that memory
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) kdf_passes: u32,
+    #[command(flatten)]
+    pub(super) kdf: KdfArgs,
 
     /// Refused. In earlier versions, a resumed run continued under the salt that it found in the partial
     /// file. It could be made to encrypt two inputs under one key and nonce.
@@ -108,12 +106,20 @@ pub(crate) struct InspectArgs {
     pub(super) json: bool,
 }
 
-/// Make a random key, in hex.
+/// Make a random key, in hex, or an identity, whose public recipient others encrypt to.
 #[derive(clap::Args)]
 pub(crate) struct KeygenArgs {
     /// The suite that the key is made for
     #[arg(long, default_value = "aes-256-gcm", value_parser = suites())]
     pub(super) suite: Suite,
+
+    /// Make an identity of X25519, as `age-keygen` does; with -o, its recipient is printed
+    #[arg(long, conflicts_with = "suite")]
+    pub(super) x25519: bool,
+
+    /// Make nothing, and print the recipients of the identities in a file
+    #[arg(long, value_name = "IDENTITY", conflicts_with_all = ["suite", "x25519", "output", "force"])]
+    pub(super) recipient_of: Option<PathBuf>,
 
     /// The file to write, readable only by its owner; none or `-` for standard output
     #[arg(short, long, value_name = "OUT")]
@@ -124,11 +130,70 @@ pub(crate) struct KeygenArgs {
     pub(super) force: bool,
 }
 
+/// Change the passphrase, key or recipients of a file without encrypting its data again.
+///
+/// The new passphrase, key and recipients take the place of the one that opened the file. Without any of
+/// them and without --remove, a new passphrase is asked for. The data is copied as it is, so earlier copies
+/// of the file still open as before: if a passphrase became known to others, encrypt the data again.
+#[derive(clap::Args)]
+pub(crate) struct RekeyArgs {
+    #[command(flatten)]
+    pub(super) keys: OpenArgs,
+
+    #[command(flatten)]
+    pub(super) new: NewKeyArgs,
+
+    #[command(flatten)]
+    pub(super) recipients: RecipientArgs,
+
+    /// Also keep the passphrase, key or recipient that opened the file
+    #[arg(long)]
+    pub(super) keep: bool,
+
+    /// Remove this slot of the file, as `inspect` numbers them; may be repeated
+    #[arg(long, value_name = "SLOT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) remove: Vec<u16>,
+
+    #[command(flatten)]
+    pub(super) kdf: KdfArgs,
+
+    /// The file to read
+    #[arg(value_name = "IN")]
+    pub(super) input: PathBuf,
+
+    /// The file to write, which appears when it is complete; IN is replaced unless given
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Replace the output file if it exists
+    #[arg(long, requires = "output")]
+    pub(super) force: bool,
+}
+
+/// The cost of a new passphrase.
+#[derive(clap::Args)]
+pub(super) struct KdfArgs {
+    /// Memory that each try of a passphrase takes: a size such as 64MiB, 512K or 1GiB, or a number of MiB
+    #[arg(long = "kdf-memory", value_name = "SIZE", default_value = "64MiB", value_parser = memory_in_mib)]
+    memory_kib: u32,
+
+    /// Passes over that memory
+    #[arg(long = "kdf-passes", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    passes: u32,
+}
+
+impl KdfArgs {
+    /// The parameters for a passphrase, with a fresh salt.
+    pub(super) fn fresh(&self) -> Result<Argon2id, Refusal> {
+        Ok(Argon2id { memory_kib: self.memory_kib, passes: self.passes, ..Argon2id::fresh()? })
+    }
+}
+
 /// How an encrypted file is opened.
 #[derive(clap::Args)]
 pub(super) struct SealedArgs {
     #[command(flatten)]
-    pub(super) keys: KeyArgs,
+    pub(super) keys: OpenArgs,
 
     /// The file has no header: with --suite and --key-file
     #[arg(long, requires = "suite")]
@@ -137,28 +202,6 @@ pub(super) struct SealedArgs {
     /// The cipher and its mode, of a file without header
     #[arg(long, requires = "bare", value_parser = suites())]
     pub(super) suite: Option<Suite>,
-
-    /// Most memory that a file may demand for its passphrase: a size, or a number of MiB; 1GiB unless given,
-    /// and no more than 4GiB in all passes
-    #[arg(long = "kdf-memory-max", value_name = "SIZE", value_parser = memory_in_mib)]
-    kdf_memory_max_kib: Option<u32>,
-
-    /// Most passes that a file may demand; 16 unless given
-    #[arg(long, value_name = "N")]
-    kdf_passes_max: Option<u32>,
-}
-
-impl SealedArgs {
-    pub(super) fn limits(&self) -> Limits {
-        let Self { kdf_memory_max_kib, kdf_passes_max, .. } = *self;
-        let usual = Limits::default();
-        let memory_kib = kdf_memory_max_kib.unwrap_or(usual.memory_kib);
-        let passes = kdf_passes_max.unwrap_or(usual.passes);
-        // If the user raises either limit, the limit on work becomes the product of both.
-        let is_raised = memory_kib > usual.memory_kib || passes > usual.passes;
-        let work_kib = if is_raised { u64::from(memory_kib) * u64::from(passes) } else { usual.work_kib };
-        Limits { memory_kib, passes, work_kib, ..usual }
-    }
 }
 
 /// The input and output files.
@@ -182,11 +225,11 @@ pub(super) struct FileArgs {
 
 impl FileArgs {
     /// Opens the output, before the input is read and before a passphrase is prompted for. Refuses to
-    /// overwrite the files that hold the secret.
-    pub(super) fn output(&self, keys: &KeyArgs, content: Content) -> Result<Output, Error> {
+    /// overwrite the files that hold secrets.
+    pub(super) fn output(&self, secrets: &[SecretFile<'_>], content: Content) -> Result<Output, Error> {
         match self.output_path() {
             Some(path) => {
-                keys.apart_from(path)?;
+                apart_from(secrets, path)?;
                 Output::file(path, self.force, content)
             }
             None => Output::standard(),

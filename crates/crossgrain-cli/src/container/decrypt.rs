@@ -15,6 +15,7 @@ use crossgrain_container::{
 
 use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
 use super::flow::Flow;
+use super::keys::apart_from;
 use super::resume::Resumed;
 use super::{Contents, print, read_header, refused};
 use crate::error::{self, Error, Exit};
@@ -28,13 +29,13 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
     profile::begin(args.files.work.profile);
     let mut output = match args.files.output_path() {
         Some(path) if args.resume => {
-            args.sealed.keys.apart_from(path)?;
+            apart_from(&args.sealed.keys.files(), path)?;
             Output::resumed(path, args.files.force)?
         }
         None if args.resume => {
             return Err(Error::usage("standard output cannot be resumed: give -o FILE"));
         }
-        _ => args.files.output(&args.sealed.keys, Content::Plaintext)?,
+        _ => args.files.output(&args.sealed.keys.files(), Content::Plaintext)?,
     };
     let mut sealed = Sealed::open(&args.sealed, args.files.input.as_deref(), &args.files.work)?;
     output.apart_from(&sealed.input, false)?;
@@ -119,18 +120,20 @@ impl Sealed {
             io::ErrorKind::UnexpectedEof => refused(&name, Refusal::TruncatedHeader),
             _ => Error::read(&name, &error),
         })?;
-        let context = if args.bare { Vec::new() } else { header.to_bytes() };
-        let known = args.keys.known(header.suite, false)?;
-        let key = header.input_key(known.secret(), &args.limits());
-        let payload = key.and_then(|key| {
-            Payload::committed(header.suite, &key, &prefix, &context, &work.options(header.suite))
+        let known = args.keys.known(header.suite)?;
+        let key = header.input_key(known.secret(), &args.keys.limits());
+        let options = work.options(header.suite);
+        let payload = key.and_then(|key| match args.bare {
+            true => Payload::committed(header.suite, &key, &prefix, &[], &options),
+            false => header.payload(&key, &prefix, &options),
         });
         let payload = payload.map_err(|refusal| match refusal {
             // The parameters come from the file and not from the user, so the file is corrupt.
             Refusal::BadArgon2(_) => Error::new(Exit::Corrupt, format!("{name}: {refusal}")),
             other => refused(&name, other),
         })?;
-        let head_bytes = (context.len() + PREFIX_BYTES) as u64;
+        let header_bytes = if args.bare { 0 } else { header.to_bytes().len() };
+        let head_bytes = (header_bytes + PREFIX_BYTES) as u64;
         let chunks_bytes = input.len_bytes().map(|len_bytes| len_bytes.saturating_sub(head_bytes));
         Ok(Self { input, payload, chunks_bytes, window: Range { from: 0, to: None }, ends: true })
     }

@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{self, Write as _};
 
 use crossgrain_container::{
-    Argon2id, CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Payload, SEALED_CHUNK_BYTES,
+    CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Lock, Payload, Recipient, SEALED_CHUNK_BYTES, Secret,
     plaintext_bytes, sealed_bytes,
 };
 
 use super::args::EncryptArgs;
 use super::flow::Flow;
 use super::keys::Known;
-use super::{Contents, kdf_json, print, refused};
+use super::{Contents, kdf_json, print, refused, slots_json};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Content, Output, apart, with_suffix, write_all_at};
@@ -38,9 +38,9 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
             "an encryption is not resumed, for one salt must never serve two inputs: leave out --resume, and begin anew",
         ));
     }
-    if args.bare && !args.keys.is_key() {
+    if args.bare && !(args.keys.is_key() && args.recipients.is_empty()) {
         return Err(Error::usage(
-            "a file without header has no place for what a passphrase needs: give --key-file",
+            "a file without header has no place for passphrases and recipients: give --key-file alone",
         ));
     }
     let path = args.files.input.as_deref();
@@ -51,7 +51,7 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
         let why = format!("cannot read {name}: {mend} {name} | crossgrain encrypt -o {sealed}");
         return Err(Error::new(Exit::InputOutput, why));
     }
-    let mut output = args.files.output(&args.keys, Content::Open)?;
+    let mut output = args.files.output(&args.keys.files(), Content::Open)?;
     if args.json && output.unfinished_file().is_none() {
         return Err(Error::usage("with --json, the ciphertext must go to a file: give -o FILE"));
     }
@@ -70,29 +70,39 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
         Contents { suite: args.suite, plaintext_bytes: plaintext_bytes(chunks_bytes).unwrap_or_default() };
     let mut told = contents.json(&name);
     told["kdf"] = kdf_json(&beginning.kdf);
+    told["slots"] = slots_json(&beginning.kdf).into();
     told["file_bytes"] = (beginning.head.len() as u64 + chunks_bytes).into();
     print(told)
 }
 
 /// The beginning of the file. The user's secret is overwritten before the first chunk is read.
 fn beginning(args: &EncryptArgs, output: &Output) -> Result<Beginning, Error> {
-    let known = args.keys.known(args.suite, true)?;
-    fresh(args, &known).map_err(|refusal| refused(output.name(), refusal))
+    let recipients = args.recipients.all()?;
+    // With recipients, a passphrase or key is one more way to open the file.
+    let is_secret = recipients.is_empty() || args.keys.is_given();
+    let known = if is_secret { Some(args.keys.known(args.suite, true)?) } else { None };
+    fresh(args, known.as_ref(), &recipients).map_err(|refusal| refused(output.name(), refusal))
 }
 
-/// The beginning of a new file.
-fn fresh(args: &EncryptArgs, known: &Known) -> Result<Beginning, Refusal> {
-    let kdf = match known {
-        Known::Key(_) => Kdf::RawKey,
-        Known::Passphrase(_) => {
-            let costs = Argon2id::fresh()?;
-            Kdf::Argon2id(Argon2id { memory_kib: args.kdf_memory_kib, passes: args.kdf_passes, ..costs })
+/// The beginning of a new file: of version 1 if one key opens it, otherwise of version 2.
+fn fresh(args: &EncryptArgs, known: Option<&Known>, recipients: &[Recipient]) -> Result<Beginning, Refusal> {
+    let suite = args.suite;
+    let (header, key) = match known {
+        Some(Known::Key(key)) if recipients.is_empty() => {
+            let header = Header::of_key(suite);
+            let key = header.input_key(Secret::Key(key), &Limits::NONE)?;
+            (header, key)
+        }
+        _ => {
+            let argon2id = args.kdf.fresh()?;
+            let own = known.and_then(|known| known.lock(argon2id));
+            let locks = own.into_iter().chain(recipients.iter().copied().map(Lock::Recipient));
+            Header::locked(suite, &locks.collect::<Vec<_>>())?
         }
     };
-    let header = Header { suite: args.suite, kdf };
-    let key = header.input_key(known.secret(), &Limits::NONE)?;
+    let context = if args.bare { Vec::new() } else { header.context() };
+    let payload = Payload::fresh(suite, &key, &context, &args.files.work.options(suite))?;
     let mut head = if args.bare { Vec::new() } else { header.to_bytes() };
-    let payload = Payload::fresh(args.suite, &key, &head, &args.files.work.options(args.suite))?;
     head.extend(payload.prefix());
     Ok(Beginning { kdf: header.kdf, head, payload })
 }

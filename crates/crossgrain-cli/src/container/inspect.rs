@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crossgrain::engine::text::{grouped, size};
-use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
+use crossgrain_container::{Header, PREFIX_BYTES, SlotKind, plaintext_bytes};
 use serde_json::json;
 
 use super::args::InspectArgs;
-use super::{kdf_json, read_header};
+use super::{kdf_json, read_header, slot_kinds, slots_json};
 use crate::error::Error;
 use crate::input::Input;
 
@@ -28,25 +28,30 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
 fn as_json(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
     let truncated = plaintext_bytes.map(|known| known.is_none());
     let value = json!({
-        "version": 1, "suite": header.suite.name(), "kdf": kdf_json(&header.kdf),
+        "version": header.version(), "suite": header.suite.name(), "kdf": kdf_json(&header.kdf),
+        "slots": slots_json(&header.kdf),
         "plaintext_bytes": plaintext_bytes.flatten(), "truncated": truncated,
     });
     format!("{value}\n")
 }
 
 fn as_text(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
-    let mut text = format!("version    1\nsuite      {}\n", header.suite);
-    // Writing to a string cannot fail.
-    let _ = match &header.kdf {
-        Kdf::RawKey => writeln!(text, "key        a key file"),
-        Kdf::Argon2id(costs) => writeln!(
-            text,
-            "key        a passphrase, by Argon2id with {}, {} passes and {} lanes",
-            size(u64::from(costs.memory_kib) << 10),
-            costs.passes,
-            costs.lanes
-        ),
-    };
+    let mut text = format!("version    {}\nsuite      {}\n", header.version(), header.suite);
+    for (number, kind) in (1..).zip(slot_kinds(&header.kdf)) {
+        let label = if header.version() == 1 { "key".to_owned() } else { format!("slot {number}") };
+        let kind = match kind {
+            SlotKind::Key => "a key file".to_owned(),
+            SlotKind::Passphrase(costs) => format!(
+                "a passphrase, by Argon2id with {}, {} passes and {} lanes",
+                size(u64::from(costs.memory_kib) << 10),
+                costs.passes,
+                costs.lanes
+            ),
+            SlotKind::X25519 { .. } => "an identity (X25519)".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{label:<11}{kind}");
+    }
     let _ = match plaintext_bytes {
         Some(Some(len_bytes)) => {
             writeln!(text, "plaintext  {} bytes, if the file is whole", grouped(len_bytes))

@@ -1,24 +1,32 @@
-//! Secrets of files: prompted for at the terminal or read from a file, and overwritten when dropped.
+//! Secrets of files: prompted for at the terminal or read from a file, and overwritten when dropped; and the
+//! recipients of files.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crossgrain::engine::wiping_stack;
-use crossgrain_container::{Secret, Suite, fill};
+use crossgrain_container::{Argon2id, Identity, Limits, Lock, Recipient, SLOTS_MAX, Secret, Suite, fill};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::input::{shown, standard_input};
+use crate::input::{read_small, shown, standard_input};
 use crate::output::apart;
 use crate::secret;
 use crate::system;
+use crate::typed::memory_in_mib;
 
 /// The maximum length of a passphrase in bytes.
 const PASSPHRASE_BYTES_MAX: usize = 4096;
 
+/// The maximum length of an identity file in bytes.
+const IDENTITIES_BYTES_MAX: usize = 64 << 10;
+
+/// A file that must not be overwritten, with the option that names it.
+pub(super) type SecretFile<'a> = (&'static str, Option<&'a Path>);
+
 /// Where the key comes from.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 #[group(multiple = false)]
 pub(super) struct KeyArgs {
     /// Ask for a passphrase, as is done unless another way is chosen
@@ -38,10 +46,64 @@ pub(super) struct KeyArgs {
     key_file: Option<PathBuf>,
 }
 
+/// Where the secret of an existing file comes from, and what deriving a key may cost.
+#[derive(clap::Args)]
+pub(super) struct OpenArgs {
+    #[command(flatten)]
+    keys: KeyArgs,
+
+    /// A file of identities, as made by `crossgrain keygen --x25519` or `age-keygen`
+    #[arg(long, value_name = "FILE", conflicts_with = "KeyArgs")]
+    identity: Option<PathBuf>,
+
+    /// Most memory that a file may demand for its passphrase: a size, or a number of MiB; 1GiB unless given,
+    /// and no more than 4GiB in all passes
+    #[arg(long = "kdf-memory-max", value_name = "SIZE", value_parser = memory_in_mib)]
+    kdf_memory_max_kib: Option<u32>,
+
+    /// Most passes that a file may demand; 16 unless given
+    #[arg(long, value_name = "N")]
+    kdf_passes_max: Option<u32>,
+}
+
+/// Where the new secret of an existing file comes from.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+pub(super) struct NewKeyArgs {
+    /// Ask for the new passphrase
+    #[arg(long)]
+    new_passphrase: bool,
+
+    /// A file whose first line is the new passphrase
+    #[arg(long, value_name = "FILE")]
+    new_passphrase_file: Option<PathBuf>,
+
+    /// An open file descriptor, the first line from which is the new passphrase
+    #[arg(long, value_name = "N")]
+    new_passphrase_fd: Option<u32>,
+
+    /// A file that holds the new key
+    #[arg(long, value_name = "FILE")]
+    new_key_file: Option<PathBuf>,
+}
+
+/// Whom a file is encrypted to.
+#[derive(clap::Args)]
+pub(super) struct RecipientArgs {
+    /// Encrypt to the holder of an identity, by its public recipient (age1…); may be repeated
+    #[arg(long, value_name = "RECIPIENT")]
+    recipient: Vec<Recipient>,
+
+    /// A file of recipients, one a line; lines that begin with # are comments
+    #[arg(long, value_name = "FILE")]
+    recipients_file: Vec<PathBuf>,
+}
+
 /// A secret from the user.
 pub(super) enum Known {
     Key(Zeroizing<Vec<u8>>),
     Passphrase(Zeroizing<String>),
+    Identities(Vec<Identity>),
 }
 
 impl Known {
@@ -49,8 +111,132 @@ impl Known {
         match self {
             Self::Key(key) => Secret::Key(key),
             Self::Passphrase(passphrase) => Secret::Passphrase(passphrase.as_bytes()),
+            Self::Identities(identities) => Secret::Identities(identities),
         }
     }
+
+    /// A lock that this secret opens, if it is one that files are encrypted with.
+    pub(super) fn lock(&self, argon2id: Argon2id) -> Option<Lock<'_>> {
+        match self {
+            Self::Key(key) => Some(Lock::Key(key)),
+            Self::Passphrase(passphrase) => Some(Lock::Passphrase(passphrase.as_bytes(), argon2id)),
+            Self::Identities(_) => None,
+        }
+    }
+}
+
+impl OpenArgs {
+    /// The files that hold the secret.
+    pub(super) fn files(&self) -> Vec<SecretFile<'_>> {
+        let identity = ("--identity", self.identity.as_deref());
+        self.keys.files().into_iter().chain([identity]).collect()
+    }
+
+    /// The secret for a file of this suite.
+    pub(super) fn known(&self, suite: Suite) -> Result<Known, Error> {
+        match &self.identity {
+            Some(path) => wiping_stack(|| identities(path)).map(Known::Identities),
+            None => self.keys.known(suite, false),
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        let Self { kdf_memory_max_kib, kdf_passes_max, .. } = *self;
+        let usual = Limits::default();
+        let memory_kib = kdf_memory_max_kib.unwrap_or(usual.memory_kib);
+        let passes = kdf_passes_max.unwrap_or(usual.passes);
+        // If the user raises either limit, the limit on work becomes the product of both.
+        let is_raised = memory_kib > usual.memory_kib || passes > usual.passes;
+        let work_kib = if is_raised { u64::from(memory_kib) * u64::from(passes) } else { usual.work_kib };
+        Limits { memory_kib, passes, work_kib, ..usual }
+    }
+}
+
+impl NewKeyArgs {
+    /// The same arguments under their usual names.
+    fn named(&self) -> KeyArgs {
+        KeyArgs {
+            passphrase: self.new_passphrase,
+            passphrase_file: self.new_passphrase_file.clone(),
+            passphrase_fd: self.new_passphrase_fd,
+            key_file: self.new_key_file.clone(),
+        }
+    }
+
+    /// The files that hold the secret.
+    pub(super) fn files(&self) -> [SecretFile<'_>; 2] {
+        let passphrase = ("--new-passphrase-file", self.new_passphrase_file.as_deref());
+        [passphrase, ("--new-key-file", self.new_key_file.as_deref())]
+    }
+
+    /// The new secret, if an option names it or it `is_needed`. It is prompted for unless an option says
+    /// otherwise.
+    pub(super) fn known(&self, suite: Suite, is_needed: bool) -> Result<Option<Known>, Error> {
+        let named = self.named();
+        if !is_needed && !named.is_given() {
+            return Ok(None);
+        }
+        wiping_stack(|| named.read(suite, "New passphrase: ", true)).map(Some)
+    }
+}
+
+impl RecipientArgs {
+    /// Whether there are any.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.recipient.is_empty() && self.recipients_file.is_empty()
+    }
+
+    /// All recipients.
+    pub(super) fn all(&self) -> Result<Vec<Recipient>, Error> {
+        let mut all = self.recipient.clone();
+        for path in &self.recipients_file {
+            let name = format!("recipients file '{}'", shown(path));
+            let text = read_small(path)?;
+            let lines = lines(&text).map(|(number, line)| {
+                let line = str::from_utf8(line).unwrap_or("\u{fffd}");
+                line.parse().map_err(|why| Error::usage(format!("{name}, line {number}: {why}")))
+            });
+            let found = lines.collect::<Result<Vec<Recipient>, _>>()?;
+            if found.is_empty() {
+                return Err(Error::usage(format!("{name} names no recipient: add one, such as age1…")));
+            }
+            all.extend(found);
+        }
+        Ok(all)
+    }
+}
+
+/// Refuses to overwrite a file that holds a secret.
+pub(super) fn apart_from(secrets: &[SecretFile<'_>], output: &Path) -> Result<(), Error> {
+    secrets.iter().try_for_each(|&secret| apart(secret, ("--output", Some(output))))
+}
+
+/// The identities in a file.
+pub(super) fn identities(path: &Path) -> Result<Vec<Identity>, Error> {
+    if path == Path::new("-") {
+        return Err(Error::usage("--identity wants the name of a file: standard input is for the data"));
+    }
+    let name = format!("identity file '{}'", shown(path));
+    let mut buffer = Zeroizing::new(vec![0; IDENTITIES_BYTES_MAX]);
+    let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer));
+    let len_bytes = read.map_err(|error| Error::read(&name, &error))?;
+    let found = lines(&buffer[..len_bytes]).map(|(number, line)| {
+        let line = str::from_utf8(line).unwrap_or_default();
+        line.parse().map_err(|why| Error::usage(format!("{name}, line {number}: {why}")))
+    });
+    let found = found.collect::<Result<Vec<Identity>, _>>()?;
+    match found.len() {
+        0 => Err(Error::usage(format!("{name} holds no identity: make one by crossgrain keygen --x25519"))),
+        1..=SLOTS_MAX if len_bytes < IDENTITIES_BYTES_MAX => Ok(found),
+        _ => Err(Error::usage(format!("{name} holds more than {SLOTS_MAX} identities: split it"))),
+    }
+}
+
+/// The lines of a text with their numbers, without comments and empty lines.
+fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines =
+        (1..).zip(text.split(|&byte| byte == b'\n')).map(|(number, line)| (number, line.trim_ascii()));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"))
 }
 
 impl KeyArgs {
@@ -59,12 +245,15 @@ impl KeyArgs {
         self.key_file.is_some()
     }
 
-    /// Refuses to overwrite the file that holds the secret.
-    pub(super) fn apart_from(&self, output: &Path) -> Result<(), Error> {
-        for (option, path) in [("--key-file", &self.key_file), ("--passphrase-file", &self.passphrase_file)] {
-            apart((option, path.as_deref()), ("--output", Some(output)))?;
-        }
-        Ok(())
+    /// Whether an option names the source.
+    pub(super) const fn is_given(&self) -> bool {
+        self.passphrase || self.passphrase_file.is_some() || self.passphrase_fd.is_some() || self.is_key()
+    }
+
+    /// The files that hold the secret.
+    pub(super) fn files(&self) -> [SecretFile<'_>; 2] {
+        let passphrase = ("--passphrase-file", self.passphrase_file.as_deref());
+        [("--key-file", self.key_file.as_deref()), passphrase]
     }
 
     /// The key or passphrase for a file of this suite. A new passphrase is prompted for `twice`.
@@ -72,10 +261,10 @@ impl KeyArgs {
     /// Copies in registers and on the stack are overwritten. Libraries would otherwise take old stack contents into
     /// memory that they never wipe.
     pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
-        wiping_stack(|| self.read(suite, twice))
+        wiping_stack(|| self.read(suite, "Passphrase: ", twice))
     }
 
-    fn read(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
+    fn read(&self, suite: Suite, prompt: &str, twice: bool) -> Result<Known, Error> {
         if let Some(path) = &self.key_file {
             let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
             return Ok(Known::Key(key));
@@ -90,7 +279,7 @@ impl KeyArgs {
             (None, Some(number)) => {
                 first_line_of(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
             }
-            (None, None) => asked(twice)?,
+            (None, None) => asked(prompt, twice)?,
         };
         if passphrase.is_empty() {
             return Err(Error::usage("the passphrase is empty: choose one"));
@@ -100,7 +289,7 @@ impl KeyArgs {
 }
 
 /// Prompts at the terminal, even if standard input and output are redirected.
-fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
+fn asked(prompt: &str, twice: bool) -> Result<Zeroizing<String>, Error> {
     let ask = |prompt| {
         let answer = system::ask(prompt, |terminal| first_line(terminal, "the terminal"));
         answer.map_err(|_| {
@@ -109,7 +298,7 @@ fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
             )
         })?
     };
-    let passphrase = ask("Passphrase: ")?;
+    let passphrase = ask(prompt)?;
     if passphrase.is_empty() {
         return Err(Error::usage(
             "no passphrase was given: type one, or give --passphrase-file or --key-file",

@@ -1,4 +1,4 @@
-//! The commands `crossgrain encrypt`, `decrypt`, `verify`, `inspect` and `keygen` for encrypted files
+//! The commands `crossgrain encrypt`, `decrypt`, `verify`, `inspect`, `rekey` and `keygen` for encrypted files
 //! (`docs/format.md`).
 //!
 //! Each command has its own file. `flow` runs chunks through the pipeline, `keys` reads secrets, and `resume`
@@ -11,18 +11,20 @@ mod flow;
 mod inspect;
 mod keygen;
 mod keys;
+mod rekey;
 mod resume;
 
-pub(crate) use args::{DecryptArgs, EncryptArgs, InspectArgs, KeygenArgs, VerifyArgs};
+pub(crate) use args::{DecryptArgs, EncryptArgs, InspectArgs, KeygenArgs, RekeyArgs, VerifyArgs};
 pub(crate) use decrypt::{decrypt, verify};
 pub(crate) use encrypt::encrypt;
 pub(crate) use inspect::inspect;
 pub(crate) use keygen::keygen;
+pub(crate) use rekey::rekey;
 
 use std::fmt::Display;
 use std::io::{Seek as _, Write as _};
 
-use crossgrain_container::{CHUNK_BYTES, Damage, Error as Refusal, Header, Kdf, Suite, fill};
+use crossgrain_container::{CHUNK_BYTES, Damage, Error as Refusal, Header, Kdf, SlotKind, Suite, fill};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit, exit_of};
@@ -71,13 +73,32 @@ impl Contents {
     }
 }
 
-/// Where the key of a file comes from, in JSON.
+/// What opens a file, in JSON: the first of [`slots_json`].
 fn kdf_json(kdf: &Kdf) -> Value {
+    slots_json(kdf).into_iter().next().unwrap_or_default()
+}
+
+/// What opens a file, in JSON: a value for each slot. A file of version 1 counts as having one.
+fn slots_json(kdf: &Kdf) -> Vec<Value> {
+    slot_kinds(kdf)
+        .iter()
+        .map(|kind| match kind {
+            SlotKind::Key => json!("key"),
+            SlotKind::Passphrase(costs) => json!({
+                "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes,
+                "lanes": costs.lanes,
+            }),
+            SlotKind::X25519 { .. } => json!("x25519"),
+        })
+        .collect()
+}
+
+/// What opens a file.
+fn slot_kinds(kdf: &Kdf) -> Vec<SlotKind> {
     match kdf {
-        Kdf::RawKey => json!("key"),
-        Kdf::Argon2id(costs) => json!({
-            "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes, "lanes": costs.lanes,
-        }),
+        Kdf::RawKey => vec![SlotKind::Key],
+        Kdf::Argon2id(argon2id) => vec![SlotKind::Passphrase(*argon2id)],
+        Kdf::Slots(slots) => slots.kinds().cloned().collect(),
     }
 }
 
@@ -116,7 +137,8 @@ fn refused(name: impl Display, refusal: Refusal) -> Error {
         Refusal::Io(error) => return Error::read(name, error),
         Refusal::OutOfMemory { .. } => Exit::InputOutput,
         Refusal::Cipher(refusal) => return Error::new(exit_of(refusal), refusal.to_string()),
-        Refusal::NotEncrypted | Refusal::Version(_) | Refusal::BadHeader(_) => Exit::Corrupt,
+        Refusal::NotEncrypted | Refusal::Version(_) => Exit::Corrupt,
+        Refusal::BadHeader(_) | Refusal::ForgedHeader => Exit::Corrupt,
         Refusal::Damaged(Damage::Corrupt { .. }) => Exit::Corrupt,
         Refusal::Damaged(Damage::Truncated { .. }) | Refusal::TruncatedHeader => Exit::Truncated,
         _ => Exit::Usage,
@@ -126,6 +148,7 @@ fn refused(name: impl Display, refusal: Refusal) -> Error {
         Refusal::NotEncrypted => " (--bare --suite)",
         Refusal::WantsKey => " (--key-file)",
         Refusal::WantsPassphrase => " (--passphrase)",
+        Refusal::WantsIdentity => " (--identity)",
         _ => "",
     };
     Error::new(exit, format!("{name}: {refusal}{how}"))

@@ -40,7 +40,7 @@ class Core:
 
 @final
 class Chunks:
-    SIZES: tuple[int, int, int]
+    SIZES: tuple[int, int, int, int]
     def __new__(cls, beginning: Bytes, secret: Bytes, is_passphrase: bool, threads: int) -> Self: ...
     @property
     def start(self) -> int: ...

@@ -22,12 +22,21 @@ if TYPE_CHECKING:
 
     from ._keys import Secrets
 
-#: Bytes of a chunk's plaintext and of its tag, and bytes between the header and the first chunk.
-CHUNK, TAG, PREFIX = _native.Chunks.SIZES
+#: Bytes of a chunk's plaintext and of its tag, bytes between the header and the first chunk, and bytes of the longest header.
+CHUNK, TAG, PREFIX, HEADER_MAX = _native.Chunks.SIZES
 #: Bytes of a chunk with its tag.
 SEALED = CHUNK + TAG
-#: Bytes of a header without passphrase, and of the longest one. Byte `HEADER - 1` is the number of bytes that follow.
-HEADER, HEADER_MAX = 13, 13 + 255
+#: Bytes of a header of version 1 without passphrase.
+HEADER = 13
+#: The bytes of a header from which its length follows: the version, the suite, and the length of what follows.
+_LENGTH = slice(10, 14)
+
+
+def _header_bytes(field: Any) -> int | None:
+    """Bytes of the header with these bytes at `_LENGTH`. None if there is no such header."""
+    if not isinstance(field, bytes) or len(field) != 4 or field[0] not in (1, 2):
+        return None
+    return 13 + field[2] if field[0] == 1 else 14 + int.from_bytes(field[2:], "big") + 32
 
 
 def plain_bytes(object_bytes: int, header_bytes: int = HEADER) -> int | None:
@@ -115,8 +124,7 @@ class Reader:
         """Bytes of the header of each object. Only those with a passphrase need to be read."""
         if not self.secrets.is_passphrase:
             return [HEADER] * len(paths)
-        found = self._fetch([(path, HEADER - 1, HEADER) for path in paths])
-        return [HEADER + one[0] if isinstance(one, bytes) and len(one) == 1 else None for one in found]
+        return [_header_bytes(one) for one in self._fetch([(path, _LENGTH.start, _LENGTH.stop) for path in paths])]
 
     def read(self, requests: Sequence[Request], known: dict[str, _native.Chunks] | None = None) -> list[bytes | Exception]:
         """Fetch and decrypt ranges, with one call of the file system below if the secret is a key.

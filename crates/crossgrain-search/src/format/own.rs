@@ -1,5 +1,5 @@
-//! Files of `crossgrain encrypt`. The container crate reads them. Candidates are passphrases, or keys if the
-//! file was encrypted with a key.
+//! Files of `crossgrain encrypt`. The container crate reads them. Candidates are passphrases, or keys if no
+//! passphrase opens the file.
 
 use super::{Details, Format, Locked, Source};
 use crate::{Error, File, Kdf};
@@ -20,5 +20,10 @@ fn read(mut source: Box<dyn Source>, _: &Details) -> Result<Locked, Error> {
         container::Error::Io(error) => Error::ReadFile(error),
         error => Error::File(error),
     })?;
+    if let container::Kdf::Slots(slots) = &file.header.kdf
+        && slots.kinds().all(|kind| matches!(kind, container::SlotKind::X25519 { .. }))
+    {
+        return Err(Error::File(container::Error::WantsIdentity));
+    }
     Ok(Locked::certain(Kdf::Exact, file))
 }
