@@ -1,7 +1,7 @@
 //! Encrypted files from untrusted sources: the parser of headers, and the decryptor on a file that was changed.
 //!
 //! Holds: nothing panics. A header survives a round trip. Plaintext read from a changed file is the original plaintext, and only the
-//! unchanged file can be read to its end.
+//! unchanged file can be read to its end. Both versions of the format are read.
 
 #![no_main]
 
@@ -9,21 +9,39 @@ use std::io::{Cursor, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::OnceLock;
 
 use crossgrain::mode::Options;
-use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
+use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Identity, Limits, Lock, Secret, Suite};
 use libfuzzer_sys::fuzz_target;
 
 const KEY: [u8; 32] = [7; 32];
 const LIMITS: Limits = Limits { memory_kib: 64, passes: 1, lanes: 1, work_kib: 64 };
 
+/// The identity of the worked examples in `docs/format.md`, which are among the seeds.
+const IDENTITY: &str = "AGE-SECRET-KEY-1GPQ5YS6YG4RYWJZFFF95CN2WFAG9Z5JN2324V46CT9D9KHZATE0S5FAZ64";
+
+fn identities() -> &'static [Identity] {
+    static IDENTITIES: OnceLock<[Identity; 1]> = OnceLock::new();
+    IDENTITIES.get_or_init(|| [IDENTITY.parse().unwrap()])
+}
+
 /// A file of two whole chunks and a short one, and its plaintext.
-fn whole() -> &'static (Vec<u8>, Vec<u8>) {
-    static WHOLE: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
-    WHOLE.get_or_init(|| {
+type Whole = (Vec<u8>, Vec<u8>);
+
+/// Such files of both versions.
+fn wholes() -> &'static [Whole; 2] {
+    static WHOLES: OnceLock<[Whole; 2]> = OnceLock::new();
+    WHOLES.get_or_init(|| {
         let plaintext: Vec<u8> = (0..2 * 16384 + 100).map(|i| (i % 251) as u8).collect();
-        let header = Header::of_key(Suite::Aes256Gcm);
-        let mut file = Encryptor::new(Vec::new(), &header, Secret::Key(&KEY), &options()).unwrap();
-        file.write_all(&plaintext).unwrap();
-        (file.finish().unwrap(), plaintext)
+        let suite = Suite::Aes256Gcm;
+        let header = Header::of_key(suite);
+        let one_key = Encryptor::new(Vec::new(), &header, Secret::Key(&KEY), &options()).unwrap();
+        let argon2id = Argon2id { memory_kib: 64, passes: 1, lanes: 1, salt: [9; 16] };
+        let recipient = identities()[0].recipient();
+        let locks = [Lock::Recipient(recipient), Lock::Key(&KEY), Lock::Passphrase(b"x", argon2id)];
+        let with_slots = Encryptor::locked(Vec::new(), suite, &locks, &options()).unwrap();
+        [one_key, with_slots].map(|mut file| {
+            file.write_all(&plaintext).unwrap();
+            (file.finish().unwrap(), plaintext.clone())
+        })
     })
 }
 
@@ -38,7 +56,7 @@ fn foreign(file: &[u8]) {
         assert!(file.starts_with(&header.to_bytes()));
         assert_eq!(file.len() - rest.len(), header.to_bytes().len());
     }
-    for secret in [Secret::Key(&KEY), Secret::Passphrase(b"x")] {
+    for secret in [Secret::Key(&KEY), Secret::Passphrase(b"x"), Secret::Identities(identities())] {
         if let Ok(mut file) = Decryptor::new(file, secret, &LIMITS, &options()) {
             let _ = file.read_to_end(&mut Vec::new());
         }
@@ -58,8 +76,7 @@ fn edit(file: &mut Vec<u8>, [what, high, low, value]: [u8; 4]) {
 }
 
 /// Seeks and reads in a file that was edited.
-fn tampered(script: &[u8]) {
-    let (file, plaintext) = whole();
+fn tampered((file, plaintext): &Whole, script: &[u8]) {
     let (edits, reads) = script.split_at(script.len() / 2);
     let mut edited = file.clone();
     edits.as_chunks().0.iter().for_each(|step| edit(&mut edited, *step));
@@ -89,7 +106,8 @@ fn tampered(script: &[u8]) {
 fuzz_target!(|data: &[u8]| {
     match data.split_first() {
         Some((0..128, file)) => foreign(file),
-        Some((_, script)) => tampered(script),
+        Some((128..192, script)) => tampered(&wholes()[0], script),
+        Some((_, script)) => tampered(&wholes()[1], script),
         None => {}
     }
 });

@@ -6,7 +6,7 @@ use std::io;
 use crossgrain::engine::text::{quoted, reason as reason_of, size};
 
 use super::payload::Suite;
-use super::slots::SLOTS_MAX;
+use super::slots::{PASSPHRASES_MAX, SLOTS_MAX};
 
 /// Damage to a payload, detected by its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +60,13 @@ pub enum Error {
     WantsIdentity,
     /// The file is of version 1: its one key or passphrase cannot be changed.
     OneKey,
-    /// A file has at least one slot and at most [`SLOTS_MAX`](super::SLOTS_MAX).
+    /// A file has at least one slot and at most [`SLOTS_MAX`](super::SLOTS_MAX), of which
+    /// [`PASSPHRASES_MAX`](super::PASSPHRASES_MAX) may have passphrases.
     SlotCount {
         /// The number of slots demanded.
         count: usize,
+        /// The number of those with passphrases.
+        passphrases: usize,
     },
     /// A text is no recipient.
     BadRecipient {
@@ -157,9 +160,11 @@ impl fmt::Display for Error {
             Self::OneKey => f.write_str(
                 "the file is of version 1, whose key or passphrase stays: decrypt it and encrypt it again",
             ),
-            Self::SlotCount { count } => {
-                write!(f, "a file has 1 to {SLOTS_MAX} keys, passphrases and recipients, not {count}")
-            }
+            Self::SlotCount { count, passphrases } => write!(
+                f,
+                "a file has 1 to {SLOTS_MAX} keys, passphrases and recipients, and at most {PASSPHRASES_MAX} \
+                 passphrases, not {count} and {passphrases}: give others"
+            ),
             Self::BadRecipient { text, why } => {
                 write!(f, "'{}' is no recipient, for {why}: copy it anew", quoted(text))
             }

@@ -82,9 +82,9 @@ impl Header {
     /// the payload.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for no lock or more than [`SLOTS_MAX`](super::SLOTS_MAX); [`Error::KeyLength`] for
-    /// a key of the wrong length; [`Error::BadArgon2`] or [`Error::OutOfMemory`] for parameters of Argon2id;
-    /// [`Error::Cipher`] if the system provides no random bytes.
+    /// [`Error::SlotCount`] for no lock or too many; [`Error::KeyLength`] for a key of the wrong length; [`Error::BadArgon2`] or [`Error::OutOfMemory`] for parameters of Argon2id;
+    /// [`Error::TooDemanding`] if several passphrases exceed the default limits together; [`Error::Cipher`] if
+    /// the system provides no random bytes.
     pub fn locked(suite: Suite, locks: &[Lock<'_>]) -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let mut file_key = Zeroizing::new(vec![0; suite.key_bytes()]);
         fill_random(&mut file_key)?;

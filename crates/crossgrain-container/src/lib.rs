@@ -58,7 +58,7 @@ pub use payload::{
     CHUNK_BYTES, CHUNKS_MAX, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, TAG_BYTES, plaintext_bytes,
     sealed_bytes,
 };
-pub use slots::{Lock, SLOTS_MAX, SlotKind, Slots};
+pub use slots::{Lock, PASSPHRASES_MAX, SLOTS_MAX, SlotKind, Slots};
 pub use x25519::{Identity, Recipient};
 
 use std::io::{self, Read};

@@ -31,9 +31,14 @@ use crossgrain::mode::Options;
 /// The most slots of a header.
 pub const SLOTS_MAX: usize = 64;
 
+/// The most of them that have passphrases. An attacker who sees whether a reader opens a file can test one
+/// passphrase with each.
+pub const PASSPHRASES_MAX: usize = 8;
+
 /// The most bytes of all slots together.
-pub(super) const SLOTS_BYTES_MAX: usize =
-    SLOTS_MAX * (2 + PHC_BYTES_MAX + PREFIX_BYTES + FILE_KEY_BYTES_MAX + TAG_BYTES);
+pub(super) const SLOTS_BYTES_MAX: usize = PASSPHRASES_MAX * PHC_BYTES_MAX
+    + (SLOTS_MAX - PASSPHRASES_MAX) * POINT_BYTES
+    + SLOTS_MAX * (2 + PREFIX_BYTES + FILE_KEY_BYTES_MAX + TAG_BYTES);
 
 /// Bytes of the tag that covers the header.
 pub(super) const MAC_BYTES: usize = 32;
@@ -55,7 +60,7 @@ pub enum Lock<'a> {
     Recipient(Recipient),
 }
 
-/// What opens a slot.
+/// The kind of secret that opens a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotKind {
     /// A key.
@@ -94,7 +99,7 @@ fn options() -> Options {
 }
 
 impl Slots {
-    /// What opens each slot, in the order of the header.
+    /// The kind of secret that opens each slot, in the order of the header.
     pub fn kinds(&self) -> impl ExactSizeIterator<Item = &SlotKind> {
         self.slots.iter().map(|slot| &slot.kind)
     }
@@ -107,11 +112,21 @@ impl Slots {
         locks: &[Lock<'_>],
     ) -> Result<Self, Error> {
         let mut slots: Vec<_> = kept.collect();
+        // Several passphrases that are each allowed may cost more together than readers allow.
+        let new = locks.iter().filter_map(|lock| match lock {
+            Lock::Passphrase(_, argon2id) => Some(argon2id),
+            _ => None,
+        });
+        let all: Vec<_> = argon2ids(&slots).chain(new).collect();
+        let (count, passphrases) = (slots.len() + locks.len(), all.len());
+        if count == 0 || count > SLOTS_MAX || passphrases > PASSPHRASES_MAX {
+            return Err(Error::SlotCount { count, passphrases });
+        }
+        if passphrases > 1 {
+            Limits::default().admit(all.into_iter())?;
+        }
         for lock in locks {
             slots.push(Slot::sealed(suite, file_key, lock)?);
-        }
-        if slots.is_empty() || slots.len() > SLOTS_MAX {
-            return Err(Error::SlotCount { count: slots.len() });
         }
         let mut made = Self { slots, mac: [0; MAC_BYTES] };
         made.mac = made.right_mac(suite, file_key);
@@ -161,6 +176,9 @@ impl Slots {
             }
             slots.push(Slot::read(suite, &mut body)?);
         }
+        if argon2ids(&slots).count() > PASSPHRASES_MAX {
+            return Err(Error::BadHeader(format!("it has more than {PASSPHRASES_MAX} passphrases")));
+        }
         Ok(Self { slots, mac })
     }
 
@@ -184,10 +202,7 @@ impl Slots {
         limits: &Limits,
     ) -> Result<(Zeroizing<Vec<u8>>, usize), Error> {
         if matches!(secret, Secret::Passphrase(_)) {
-            limits.admit(self.kinds().filter_map(|kind| match kind {
-                SlotKind::Passphrase(argon2id) => Some(argon2id),
-                _ => None,
-            }))?;
+            limits.admit(argon2ids(&self.slots))?;
         }
         let mut is_tried = false;
         for (number, slot) in self.slots.iter().enumerate() {
@@ -220,6 +235,14 @@ impl Slots {
             _ => Error::WantsKey,
         }
     }
+}
+
+/// The parameters of all passphrases.
+fn argon2ids(slots: &[Slot]) -> impl Iterator<Item = &Argon2id> {
+    slots.iter().filter_map(|slot| match &slot.kind {
+        SlotKind::Passphrase(argon2id) => Some(argon2id),
+        _ => None,
+    })
 }
 
 impl SlotKind {

@@ -60,6 +60,13 @@ impl Identity {
         Ok(Self::of_secret(secret))
     }
 
+    /// The identity with these uniformly random bytes.
+    pub fn of_bytes(bytes: &[u8; POINT_BYTES]) -> Self {
+        let mut secret = Box::new(Zeroizing::new([0; POINT_BYTES]));
+        secret.copy_from_slice(bytes);
+        Self::of_secret(secret)
+    }
+
     fn of_secret(secret: Box<Zeroizing<[u8; POINT_BYTES]>>) -> Self {
         let recipient = Recipient(wiping_stack(|| x25519(**secret, X25519_BASEPOINT_BYTES)));
         Self { secret, recipient }

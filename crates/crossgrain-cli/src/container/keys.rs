@@ -87,7 +87,7 @@ pub(super) struct NewKeyArgs {
     new_key_file: Option<PathBuf>,
 }
 
-/// Whom a file is encrypted to.
+/// The recipients of a file.
 #[derive(clap::Args)]
 pub(super) struct RecipientArgs {
     /// Encrypt to the holder of an identity, by its public recipient (age1…); may be repeated

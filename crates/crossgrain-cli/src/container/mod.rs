@@ -73,12 +73,12 @@ impl Contents {
     }
 }
 
-/// What opens a file, in JSON: the first of [`slots_json`].
+/// The first of [`slots_json`].
 fn kdf_json(kdf: &Kdf) -> Value {
     slots_json(kdf).into_iter().next().unwrap_or_default()
 }
 
-/// What opens a file, in JSON: a value for each slot. A file of version 1 counts as having one.
+/// The kinds of secrets that open a file, in JSON. A file of version 1 has one.
 fn slots_json(kdf: &Kdf) -> Vec<Value> {
     slot_kinds(kdf)
         .iter()
@@ -93,7 +93,7 @@ fn slots_json(kdf: &Kdf) -> Vec<Value> {
         .collect()
 }
 
-/// What opens a file.
+/// The kinds of secrets that open a file.
 fn slot_kinds(kdf: &Kdf) -> Vec<SlotKind> {
     match kdf {
         Kdf::RawKey => vec![SlotKind::Key],

@@ -28,7 +28,7 @@ CHUNK, TAG, PREFIX, HEADER_MAX = _native.Chunks.SIZES
 SEALED = CHUNK + TAG
 #: Bytes of a header of version 1 without passphrase.
 HEADER = 13
-#: The bytes of a header from which its length follows: the version, the suite, and the length of what follows.
+#: The bytes of a header that determine its length: the version, the suite, and the length of the rest.
 _LENGTH = slice(10, 14)
 
 
