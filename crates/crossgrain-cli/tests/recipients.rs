@@ -170,7 +170,16 @@ fn usage_that_makes_no_sense_is_refused() {
         &["decrypt", "--identity", "in", "sealed"],
         &["decrypt", "--identity", "alice", "--bare", "--suite", "aes-256-gcm", "sealed"],
         &["encrypt", "--identity", "alice", "in"],
-        &["rekey", "--passphrase-file", "pw", "--new-passphrase-file", "new", "--new-key-file", "k", "sealed"],
+        &[
+            "rekey",
+            "--passphrase-file",
+            "pw",
+            "--new-passphrase-file",
+            "new",
+            "--new-key-file",
+            "k",
+            "sealed",
+        ],
         &["rekey", "--passphrase-file", "pw", "--new-key-file", "in", "sealed"],
         &["rekey", "--passphrase-file", "pw", "--new-key-file", "k", "sealed", "--force"],
         &["rekey", "--passphrase-file", "pw", "--new-key-file", "k", "sealed", "-o", "k", "--force"],
@@ -211,7 +220,8 @@ fn a_passphrase_is_changed_and_the_payload_is_not() {
     place.refuses(2, &["decrypt", "--passphrase-file", "pw", "sealed"]);
     place.run(&["verify", "--passphrase-file", "new", "sealed"]).printed();
     // Recipients are added, and the passphrase is kept.
-    let add = ["rekey", "--passphrase-file", "new", "--keep", "--recipient", &alice, "--recipient", &bob, "sealed"];
+    let add =
+        ["rekey", "--passphrase-file", "new", "--keep", "--recipient", &alice, "--recipient", &bob, "sealed"];
     place.run(&add).printed();
     assert_eq!(slots(&place, "sealed"), ["argon2id", "x25519", "x25519"]);
     opens(&place, "sealed", &["--passphrase-file", "new"]);
@@ -240,7 +250,20 @@ fn a_changed_file_keeps_its_permissions() {
     place.run(&[&change[..], &CHEAP].concat()).printed();
     assert_eq!(fs::metadata(place.path("sealed")).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
-    place.refuses(2, &["rekey", "--passphrase-file", "new", "--new-passphrase-file", "pw", "sealed", "-o", "pipe", "--force"]);
+    place.refuses(
+        2,
+        &[
+            "rekey",
+            "--passphrase-file",
+            "new",
+            "--new-passphrase-file",
+            "pw",
+            "sealed",
+            "-o",
+            "pipe",
+            "--force",
+        ],
+    );
 }
 
 /// A changed chunk stays changed, and what precedes the chunks must be right.
@@ -371,7 +394,8 @@ fn an_independent_program_reads_and_writes_the_same() {
         assert_eq!(done.code, Some(0), "{}", done.err);
         done.out
     };
-    for (suite, len) in [("aes-256-gcm", 16385), ("aes-128-gcm", 0), ("aes-256-ocb", 100), ("aes-256-eax", 1)] {
+    for (suite, len) in [("aes-256-gcm", 16385), ("aes-128-gcm", 0), ("aes-256-ocb", 100), ("aes-256-eax", 1)]
+    {
         let data = painted(len, 4);
         let (place, [alice, bob]) = place(&data);
         place.run(&["keygen", "--suite", suite, "-o", "k"]).printed();
@@ -387,10 +411,13 @@ fn an_independent_program_reads_and_writes_the_same() {
         for (file, secret) in [(&by_key, 0), (&by_key, 2), (&by_passphrase, 1), (&by_passphrase, 2)] {
             assert!(theirs(&["decrypt", "-", &secrets[secret]], file) == data, "{suite} {secret}");
         }
-        let (slots, recipients) = (format!("slots:{suite}"), [alice, bob].map(|one| format!("recipient:{one}")));
+        let (slots, recipients) =
+            (format!("slots:{suite}"), [alice, bob].map(|one| format!("recipient:{one}")));
         let locks = [&secrets[0], &recipients[0], &secrets[1], &recipients[1]].map(String::as_str);
         place.write("theirs", &theirs(&[&["encrypt", &slots][..], &locks].concat(), &data));
-        for secret in [["--key-file", "k"], ["--passphrase-file", "pw"], ["--identity", "alice"], ["--identity", "bob"]] {
+        for secret in
+            [["--key-file", "k"], ["--passphrase-file", "pw"], ["--identity", "alice"], ["--identity", "bob"]]
+        {
             opens(&place, "theirs", &secret);
         }
         let change = ["rekey", "--identity", "bob", "--new-passphrase-file", "new", "theirs"];

@@ -187,7 +187,9 @@ fn every_flipped_bit_is_found() {
         let first_bytes = slots(&file[..header_bytes], suite)[0].len();
         let own =
             BEFORE + first_bytes..BEFORE + first_bytes + 2 + PREFIX_BYTES + suite.key_bytes() + TAG_BYTES;
-        for bit in 0..8 * file.len() {
+        // For one suite all bits, for the others one of each byte.
+        let flipped = |bit: &usize| suite == Suite::Aes256Gcm || bit % 8 == bit / 8 % 8;
+        for bit in (0..8 * file.len()).filter(flipped) {
             let mut file = file.clone();
             let byte = bit / 8;
             file[byte] ^= 1 << (bit % 8);
