@@ -6,6 +6,7 @@
 //! shard fails with an error and does not count as searched. Hits are reported at once.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use num_bigint::BigUint;
@@ -38,6 +39,11 @@ pub trait Test: Send + Sync {
     /// # Errors
     /// If the data cannot be computed from `key`.
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error>;
+
+    /// The bytes of a file that [`Test::holds`] reads, if it reads any.
+    fn reads_later(&self) -> Option<Range<u64>> {
+        None
+    }
 }
 
 /// How the right key is recognised.

@@ -256,11 +256,20 @@ impl SpaceSearch<'_> {
         let periods = u64::try_from(&last - &first).map_err(|_| Error::LargeShard)?;
         let threads = pool::threads() as u64;
         let step = periods.div_ceil(threads).clamp(1, (ITEM_KEYS / period).max(1) as u64);
-        (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
+        let searched = (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
+            // `None` ends the iteration, which may have 2⁴⁵ items left.
+            if watch.is_stopped() {
+                return Err(None);
+            }
             let from = item * step;
             let (first, count) = (&first + from, step.min(periods - from) as usize);
-            pool::wiping_deep_stack(|| self.periods(blocks, &first, count, watch))
-        })?;
+            pool::wiping_deep_stack(|| self.periods(blocks, &first, count, watch)).map_err(Some)
+        });
+        match searched {
+            Ok(()) => {}
+            Err(None) => return Ok(()),
+            Err(Some(error)) => return Err(error),
+        }
         if periods > 0 {
             self.prove_within(blocks, &first, periods, count)?;
         }

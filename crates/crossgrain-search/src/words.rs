@@ -285,6 +285,11 @@ impl Chunk {
         self.bytes.len()
     }
 
+    /// The lines as they were read, with their ends.
+    pub fn lines(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The words without line ends, not yet decoded.
     pub fn words(&self) -> InChunk<'_> {
         InChunk { form: self.form, rest: &self.bytes }

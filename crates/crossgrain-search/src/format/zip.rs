@@ -249,6 +249,10 @@ impl Test for Zip {
         Ok(check == self.check && self.tag(mac_key)? == self.tag)
     }
 
+    fn reads_later(&self) -> Option<Range<u64>> {
+        Some(self.ciphertext.clone())
+    }
+
     /// An entry without bytes, so that a long one is not read for each planted key.
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
         let (mac_key, check) = self.parts(key);
