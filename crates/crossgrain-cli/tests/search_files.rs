@@ -369,6 +369,8 @@ fn truecrypt_volumes_open() {
         ("RIPEMD160", "AES-256-XTS"),
         ("SHA512", "SERPENT-256-XTS"),
         ("whirlpool", "AES-256-XTS,SERPENT-256-XTS"),
+        ("whirlpool", "AES-256-XTS"),
+        ("whirlpool", "SERPENT-256-XTS"),
     ];
     for (hash, cipher) in cases {
         let create = typed(&format!("tcplay -c -d \"$L\" -a {hash} -b {cipher} -w -z"));
