@@ -342,7 +342,7 @@ fn not_written(why: NotWritten, path: &Path) -> PyErr {
 }
 
 /// A system error as Python's own functions raise it, with its number and the path.
-fn told(error: io::Error, path: &Path) -> PyErr {
+pub(crate) fn told(error: io::Error, path: &Path) -> PyErr {
     let Some(number) = error.raw_os_error() else { return error.into() };
     let name: OsString = path.as_os_str().to_owned();
     Python::attach(|py| {

@@ -16,6 +16,8 @@ mod parallel;
 mod plan;
 mod pool;
 mod search;
+mod search_file;
+mod search_words;
 mod wisdom;
 
 use pyo3::create_exception;
@@ -23,6 +25,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
+create_exception!(crossgrain, NothingTried, Error, "A search had no candidate to try.");
 create_exception!(crossgrain, WrongKey, Error, "The key or passphrase is not that of the file.");
 create_exception!(crossgrain, Forged, Error, "The data is not authentic: a tag is wrong.");
 create_exception!(crossgrain, Damaged, Forged, "An encrypted file was changed.");
@@ -39,6 +42,7 @@ fn refused(error: crossgrain::Error) -> PyErr {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;
+    module.add("NothingTried", module.py().get_type::<NothingTried>())?;
     module.add("WrongKey", module.py().get_type::<WrongKey>())?;
     module.add("Forged", module.py().get_type::<Forged>())?;
     module.add("Damaged", module.py().get_type::<Damaged>())?;
@@ -55,7 +59,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
-    module.add_function(wrap_pyfunction!(search::search_prefix_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_check, module)?)?;
+    module.add_function(wrap_pyfunction!(search_file::search_file, module)?)?;
+    module.add_function(wrap_pyfunction!(search_words::search_skipped_rules, module)?)?;
+    module.add_class::<search_words::WordPieces>()?;
     module.add_function(wrap_pyfunction!(search::search_shard, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;

@@ -12,18 +12,19 @@ use std::time::Duration;
 use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode, Options};
 use crossgrain::plan::TableReuse;
-use crossgrain_container::{HEADER_BYTES_MAX, PREFIX_BYTES};
 use crossgrain_search::{
-    BigUint, BlockMode, BlockSearch, Data, Deriving, Device, Error as Refusal, File, Form, Hash, Hit, Kdf,
-    Known, Look, OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged,
-    Watch, WordSearch, Words, XtsSector, key_mask, pairs,
+    BigUint, BlockMode, BlockSearch, Data, Deriving, Device, Error as Refusal, Form, Hash, Hit, Kdf, Known,
+    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch,
+    WordSearch, XtsSector, key_mask, pairs,
 };
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
-use crate::buffer::Lent;
 use crate::device::searcher;
+use crate::search_file::{Facts, Header, look};
+use crate::search_words::{List, form, rules};
 use crate::{Error, refused, wisdom};
 
 /// The interval at which the caller's thread wakes up.
@@ -38,6 +39,17 @@ type Found<'py> = (BigUint, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 /// Refused words: the reason, their count, and the number of the first.
 type LeftOut = (&'static str, u64, u64);
 
+/// The result of a part: the hits, the refused words, the reasons of failed devices, and the number of
+/// candidates that were tried.
+type Searched<'py> = (Vec<Found<'py>>, Vec<LeftOut>, Vec<String>, u64);
+
+/// A character set: text, or bytes.
+#[derive(FromPyObject)]
+enum Set {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
 /// A search job, as passed by Python's half.
 #[derive(FromPyObject)]
 pub(crate) struct Job<'py> {
@@ -50,7 +62,9 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     looks: Option<String>,
     #[pyo3(item)]
-    file: Option<Vec<u8>>,
+    header: Option<Header>,
+    #[pyo3(item)]
+    facts: Facts,
     #[pyo3(item)]
     mode: String,
     #[pyo3(item)]
@@ -68,7 +82,7 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     hex: bool,
     #[pyo3(item)]
-    sets: Vec<Vec<u8>>,
+    sets: Vec<Set>,
     #[pyo3(item)]
     range: Option<(BigUint, BigUint)>,
     #[pyo3(item)]
@@ -77,6 +91,10 @@ pub(crate) struct Job<'py> {
     form: String,
     #[pyo3(item)]
     rules: Vec<Vec<u8>>,
+    #[pyo3(item)]
+    rule_files: Vec<PyBackedBytes>,
+    #[pyo3(item)]
+    strict_rules: bool,
     #[pyo3(item)]
     kdf: String,
     #[pyo3(item)]
@@ -98,20 +116,19 @@ enum Candidates {
     /// The candidates of a space with these numbers.
     Space(Space, Range<BigUint>),
     /// The words of a list under rules.
-    Words { list: Lent, form: Form, rules: Vec<Rule>, count: u64 },
+    Words { list: List, form: Form, rules: Vec<Rule> },
 }
 
 impl Job<'_> {
-    fn search(&self) -> PyResult<Search> {
-        Search::new(self.what_is_known()?, self.kdf()?).map_err(told)
+    pub(crate) fn search(&self, py: Python<'_>) -> PyResult<Search> {
+        match &self.header {
+            Some(header) => header.search(py, &self.facts),
+            None => Search::new(self.what_is_known()?, self.kdf()?).map_err(told),
+        }
     }
 
     fn what_is_known(&self) -> PyResult<Known> {
         let options = Options { threads: 1, short_nonces: true, ..Options::default() };
-        if let Some(mut beginning) = self.file.as_deref() {
-            let file = File::read(&mut beginning, options);
-            return Ok(Known::Test(Box::new(file.map_err(|error| Error::new_err(error.to_string()))?)));
-        }
         let cipher = self.cipher.as_deref().ok_or_else(|| Error::new_err("there is no cipher: give it"))?;
         let cipher: Cipher = cipher.parse().map_err(refused)?;
         let mode: Mode = self.mode.parse().map_err(refused)?;
@@ -127,15 +144,11 @@ impl Job<'_> {
                 options,
             })),
             (Initial::Sector, _) => Known::Test(Box::new(self.sector(cipher)?)),
-            (_, Some(look)) => Known::Test(Box::new(Plausible {
+            (_, Some(name)) => Known::Test(Box::new(Plausible {
                 cipher,
                 mode: BlockMode::new(mode, &self.iv).map_err(told)?,
                 ciphertext: self.crypt.clone(),
-                look: match look.as_str() {
-                    "printable" => Look::Printable,
-                    "file" => Look::file(),
-                    look => return Err(unknown("look", look, "printable or file")),
-                },
+                look: look(name)?,
                 options,
             })),
             _ => {
@@ -193,13 +206,15 @@ impl Job<'_> {
             let why = || Error::new_err(format!("{kdf} takes a salt: give it, b\"\" if it is empty"));
             self.salt.clone().ok_or_else(why)
         };
+        let pbkdf2 = |hash| Ok::<_, PyErr>(Kdf::Pbkdf2 { hash, salt: salt()?, iterations });
         Ok(match kdf {
             "exact" => Kdf::Exact,
             "zeros" => Kdf::Zeros,
             "repeat" => Kdf::Repeat,
             "sha256" => Kdf::Sha256,
-            "pbkdf2-sha256" => Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt()?, iterations },
-            "pbkdf2-sha512" => Kdf::Pbkdf2 { hash: Hash::Sha512, salt: salt()?, iterations },
+            "pbkdf2-sha1" => pbkdf2(Hash::Sha1)?,
+            "pbkdf2-sha256" => pbkdf2(Hash::Sha256)?,
+            "pbkdf2-sha512" => pbkdf2(Hash::Sha512)?,
             "scrypt" => Kdf::Scrypt { salt: salt()?, log_n: self.log_n, r: self.block_size, p: self.lanes },
             "argon2id" => Kdf::Argon2id {
                 salt: salt()?,
@@ -208,7 +223,8 @@ impl Job<'_> {
                 lanes: self.lanes,
             },
             kdf => {
-                let all = "exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt or argon2id";
+                let all = "exact, zeros, repeat, sha256, pbkdf2-sha1, pbkdf2-sha256, pbkdf2-sha512, scrypt or \
+                           argon2id";
                 return Err(unknown("kdf", kdf, all));
             }
         })
@@ -217,9 +233,15 @@ impl Job<'_> {
     /// All candidates. They depend on `search` only through the length of keys.
     fn candidates(&self, search: &Search) -> PyResult<Candidates> {
         let space = match self {
-            Self { words: Some(words), .. } => return self.list(words, search.key_bytes()),
+            Self { words: Some(_), .. } => {
+                let (list, form) = self.list(search)?;
+                let rules = rules(&self.rules, &self.rule_files, self.strict_rules)?;
+                return Ok(Candidates::Words { list, form, rules });
+            }
             Self { range: Some((first, last)), .. } => {
-                let space = Space::every(search.key_bytes().ok_or_else(|| lacks_keys("words or mask"))?);
+                let space = Space::every(self.key_bytes(search).ok_or_else(|| {
+                    Error::new_err("the file takes a passphrase, which no key is: give words or mask")
+                })?);
                 if first > last || *last >= space.size() {
                     let why = "the range takes keys of the cipher as integers, the lower first";
                     return Err(Error::new_err(why));
@@ -241,45 +263,53 @@ impl Job<'_> {
         Ok(Candidates::Space(space, all))
     }
 
+    /// The length of candidates that are keys. `None` if they are passphrases of a file.
+    fn key_bytes(&self, search: &Search) -> Option<usize> {
+        search.key_bytes().filter(|_| self.header.is_none() || *search.kdf() == Kdf::Exact)
+    }
+
+    /// The word list and its form.
+    pub(crate) fn list(&self, search: &Search) -> PyResult<(List, Form)> {
+        let words = self.words.as_ref().ok_or_else(|| Error::new_err("there are no words: give words"))?;
+        Ok((List::new(words)?, form(&self.form, self.key_bytes(search))?))
+    }
+
     fn sets(&self) -> PyResult<Sets> {
         if self.sets.len() > OWN_SETS {
             return Err(Error::new_err(format!("there are {OWN_SETS} own sets: give no more")));
         }
         let mut sets = Sets::default();
         for (number, set) in (1..).zip(&self.sets) {
-            sets.define(number, set).map_err(told)?;
+            let defined = match set {
+                Set::Text(text) => sets.define_text(number, text),
+                Set::Bytes(bytes) => sets.define(number, bytes),
+            };
+            defined.map_err(told)?;
         }
         Ok(sets)
-    }
-
-    fn list(&self, words: &Bound<'_, PyAny>, key_bytes: Option<usize>) -> PyResult<Candidates> {
-        let form = match self.form.as_str() {
-            "lines" => Form::Lines,
-            "hex" => Form::Hex,
-            "raw" => Form::Records { len_bytes: key_bytes.ok_or_else(|| lacks_keys("words as lines"))? },
-            form => return Err(unknown("form", form, "lines, hex or raw")),
-        };
-        let rules = self.rules.iter().map(|rule| Rule::parse(rule));
-        let mut rules: Vec<Rule> = rules.collect::<Result<_, _>>().map_err(told)?;
-        if rules.is_empty() {
-            rules.push(Rule::nothing());
-        }
-        let list = Lent::to_read(words, "words")?;
-        let count = Words::new(list.bytes(), form, 1 << 20).count()?;
-        Ok(Candidates::Words { list, form, rules, count })
     }
 }
 
 impl Candidates {
-    /// The numbers of a part of the candidates.
-    fn part(&self, part: &Part) -> Range<BigUint> {
-        match self {
+    /// The number of candidates. The words of a list are counted.
+    fn size(&self) -> PyResult<BigUint> {
+        Ok(match self {
+            Self::Space(_, all) => &all.end - &all.start,
+            Self::Words { list, form, rules } => BigUint::from(list.count(*form)?) * rules.len(),
+        })
+    }
+
+    /// The numbers of a part of the candidates. Words are counted if they must be, or if `is_counted`;
+    /// otherwise the part may end after the last one.
+    fn part(&self, part: &Part, is_counted: bool) -> PyResult<Range<BigUint>> {
+        Ok(match self {
             Self::Space(_, all) => {
                 let within = part.of(&(&all.end - &all.start));
                 &all.start + within.start..&all.start + within.end
             }
-            Self::Words { rules, count, .. } => part.of(&(BigUint::from(*count) * rules.len())),
-        }
+            Self::Words { .. } if is_counted || part.shard.is_some() => part.of(&self.size()?),
+            Self::Words { .. } => part.of(&u128::MAX.into()),
+        })
     }
 
     /// Tries the candidates with these numbers, on devices if any are given. Returns the refused words and
@@ -290,22 +320,22 @@ impl Candidates {
         devices: &[&dyn Device],
         range: &Range<BigUint>,
         watch: &Watch<'_>,
-    ) -> Result<(Refused, Vec<String>), Refusal> {
+    ) -> PyResult<(Refused, Vec<String>)> {
         let refused = Mutex::new(Refused::default());
         let failures = match self {
             Self::Space(space, _) => {
-                let prepared = SpaceSearch::on(search, space, devices)?;
-                prepared.shard(range, watch)?;
+                let prepared = SpaceSearch::on(search, space, devices).map_err(told)?;
+                prepared.shard(range, watch).map_err(told)?;
                 prepared.failures()
             }
-            Self::Words { list, form, rules, .. } => {
+            Self::Words { list, form, rules } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
                 let range = number(&range.start)..number(&range.end);
-                let words = Mutex::new(Words::new(list.bytes(), *form, search.chunk_bytes()));
+                let words = Mutex::new(list.words(*form, search.chunk_bytes())?);
                 let devices = devices.iter().map(|device| Deriving::new(search, *device));
-                let devices = devices.collect::<Result<Vec<_>, _>>()?;
+                let devices = devices.collect::<Result<Vec<_>, _>>().map_err(told)?;
                 let words_of = WordSearch::new(search, rules, range).on(&devices);
-                words_of.chunks(&words, usize::MAX, &refused, watch)?;
+                words_of.chunks(&words, usize::MAX, &refused, watch).map_err(told)?;
                 devices.iter().filter_map(Deriving::failure).collect()
             }
         };
@@ -313,25 +343,27 @@ impl Candidates {
     }
 }
 
-/// The number of candidates of a job, the kernel, and the length of keys if candidates are keys.
+/// Checks a job. Returns the name of the kernel, the number of candidates that each word gives, and the length
+/// of keys if candidates are keys.
 #[pyfunction]
-pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, String, Option<usize>)> {
-    let search = job.search()?;
+pub(crate) fn search_check(py: Python<'_>, job: Job<'_>) -> PyResult<(String, usize, Option<usize>)> {
+    let search = job.search(py)?;
     let candidates = job.candidates(&search)?;
-    let all = py.detach(|| candidates.part(&Part::default()));
-    let usage =
-        if matches!(candidates, Candidates::Words { .. }) { TableReuse::Once } else { TableReuse::Often };
-    Ok((all.end - all.start, search.kernel(usage), search.key_bytes()))
+    let (usage, per_word) = match &candidates {
+        Candidates::Words { rules, .. } => (TableReuse::Once, rules.len()),
+        Candidates::Space(..) => (TableReuse::Often, 1),
+    };
+    Ok((search.kernel(usage), per_word, job.key_bytes(&search)))
 }
 
-/// Bytes at the beginning of an encrypted file that suffice to test its key.
+/// The number of candidates of a job. The words of a list are counted.
 #[pyfunction]
-pub(crate) const fn search_prefix_bytes() -> usize {
-    HEADER_BYTES_MAX + PREFIX_BYTES
+pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<BigUint> {
+    let candidates = job.candidates(&job.search(py)?)?;
+    py.detach(|| candidates.size())
 }
 
-/// Searches a part of a job's candidates. Returns the hits, the refused words, and the reasons of failed
-/// devices.
+/// Searches a part of a job's candidates.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn search_shard<'py>(
@@ -344,11 +376,12 @@ pub(crate) fn search_shard<'py>(
     progress: Option<Bound<'py, PyAny>>,
     threads: usize,
     devices: Vec<String>,
-) -> PyResult<(Vec<Found<'py>>, Vec<LeftOut>, Vec<String>)> {
-    let search = job.search()?;
+) -> PyResult<Searched<'py>> {
+    let search = job.search(py)?;
     let candidates = job.candidates(&search)?;
     let shard = shard.map(|(index, count)| Shard::new(index, count)).transpose().map_err(told)?;
-    let range = candidates.part(&Part { skip, limit, shard });
+    let (part, is_counted) = (Part { skip, limit, shard }, progress.is_some());
+    let range = py.detach(|| candidates.part(&part, is_counted))?;
     let devices = devices.iter().map(|id| py.detach(|| searcher(id))).collect::<PyResult<Vec<_>>>()?;
     let devices: Vec<_> = devices.iter().map(|device| &**device).collect();
     let total = &range.end - &range.start;
@@ -396,22 +429,23 @@ pub(crate) fn search_shard<'py>(
         })
     })?;
     let (refused, failures) = match searched {
-        Ok(searched) => searched.map_err(told)?,
+        Ok(searched) => searched?,
         Err(_) => return Err(Error::new_err("the search broke down: this is worth a report")),
     };
     watched?;
+    let tried = watch.tried();
     let hits = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
     let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
     let found = hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key)));
     let left_out = refused.iter().map(|(refusal, count, first)| (refusal.reason(), count, first));
-    Ok((found.collect(), left_out.collect(), failures))
+    Ok((found.collect(), left_out.collect(), failures, tried))
 }
 
-/// An error of the search as a Python exception.
-fn told(refusal: Refusal) -> PyErr {
+/// An error of the search as a Python exception. Names of options are those of arguments.
+pub(crate) fn told(refusal: Refusal) -> PyErr {
     match refusal {
         Refusal::Block(error) => refused(error),
-        refusal => Error::new_err(refusal.to_string()),
+        refusal => Error::new_err(refusal.to_string().replace(" --", " ")),
     }
 }
 
@@ -419,11 +453,7 @@ fn without_threads(error: impl Display) -> PyErr {
     Error::new_err(format!("no threads can be had: {error}"))
 }
 
-/// The error for arguments that a file with a passphrase cannot use.
-fn lacks_keys(mend: &str) -> PyErr {
-    Error::new_err(format!("the file takes a passphrase, which no key is: give {mend}"))
-}
-
-fn unknown(what: &str, name: &str, all: &str) -> PyErr {
+/// The error for a name that is not known.
+pub(crate) fn unknown(what: &str, name: &str, all: &str) -> PyErr {
     Error::new_err(format!("no {what} is called {name:?}: choose {all}"))
 }

@@ -35,6 +35,8 @@ def test_a_key_of_which_digits_are_lost(cipher):
         assert search_shard(search) == [(number, key, key)]
         assert search_shard(search, skip=number, limit=1, goes_on=True)[0].key == key
         assert search_shard(search, skip=number + 1) == [] == search_shard(search, limit=number)
+        with pytest.raises(crossgrain.NothingTried):
+            search_shard(search, skip=16**digits)
 
 
 def test_shards_meet_and_do_not_overlap():
@@ -146,10 +148,12 @@ def test_an_encrypted_file_tells_its_secret(tmp_path):
         ({"range": (0, 5)}, "takes a passphrase"),
         ({"words": b"pass", "form": "raw"}, "takes a passphrase"),
         ({"words": b"pass", "kdf": "zeros"}, "leave out kdf"),
-        ({"words": b"pass", "cipher": "aes-256"}, "leave out cipher"),
-        ({"words": b"pass", "mode": "xts", "sector": 3, "lanes": 2}, "leave out mode, sector, lanes"),
-        ({"words": b"pass", "file": b"no such beginning"}, "no file of crossgrain's"),
-        ({"words": b"pass", "file": words.file[:40]}, "cut off"),
+        ({"words": b"pass", "cipher": "aes-256"}, "no use for cipher: leave it out"),
+        ({"words": b"pass", "sector": 3, "lanes": 2}, "leave out sector, lanes"),
+        ({"words": b"pass", "mode": "xts"}, "no use for mode: leave it out"),
+        ({"words": b"pass", "file": b"no such beginning"}, "no known format"),
+        ({"words": b"pass", "file": b"no such beginning", "format": "crossgrain"}, "no file of crossgrain's"),
+        ({"words": b"pass", "file": (tmp_path / "by-words").read_bytes()[:40]}, "cut off"),
     ):
         with pytest.raises(crossgrain.Error, match=why):
             Search(**{"file": tmp_path / "by-words", **wrong})
@@ -244,7 +248,6 @@ def test_what_is_refused_and_what_is_shown():
         ({"key_mask": "xy"}, "hex digits"),
         ({"mask": "?q"}, "no set"),
         ({"range": (5, 4)}, "lower first"),
-        ({"words": ["a\nb"]}, "line end"),
         ({"words": b"a", "form": "csv"}, "no form"),
         ({"words": b"a", "kdf": "md5"}, "no kdf"),
         ({"mask": "?b", "mode": "xyz"}, "no mode"),

@@ -47,7 +47,9 @@ def test_a_key_is_found_wherever_it_is(client):
     assert run(client, lost(), goes_on=True) == [found] == run(client, lost())
     assert run(client, lost(), skip=number(), limit=1) == [found]
     assert run(client, lost(), skip=number() + 1) == [] == run(client, lost(), limit=number())
-    assert run(client, lost(), limit=0) == []
+    for part in ({"limit": 0}, {"skip": 16**4}, {"skip": 1 << 200}):
+        with pytest.raises(crossgrain.NothingTried):
+            run(client, lost(), **part)
 
 
 def test_words_keep_their_numbers(client):
@@ -132,7 +134,7 @@ def test_a_device_that_fails_on_a_worker_is_told(client, monkeypatch):
     from crossgrain import _search_dask
 
     shard = _search_dask._shard
-    monkeypatch.setattr(_search_dask, "_shard", lambda *job: (*shard(*job)[:-1], ["cuda:0 was lost"]))
+    monkeypatch.setattr(_search_dask, "_shard", lambda *job: (*shard(*job)[:-2], ["cuda:0 was lost"], 1))
     with pytest.warns(UserWarning, match="cuda:0 was lost: the CPU went on"):
         assert run(client, lost()) == [Found(number(), KEY, KEY)]
 
@@ -154,7 +156,7 @@ def test_a_journal_that_is_none_is_left_as_it_is(tmp_path, planted):
     search = Search(cipher="aes-128", known=[(bytes(16), bytes(16))], range=(0, 99))
     journal, others = tmp_path / "journal", tmp_path / "others"
     with Journal(others, False, search, (0, 100)) as begun:
-        begun.done(0, 10, [])
+        begun.done(0, 10, [], 10)
     if planted == "link":
         journal.symlink_to(others)
     elif planted == "second name":
@@ -185,3 +187,20 @@ def test_a_journal_that_was_hardly_begun_is_gone_on_with(tmp_path):
         with Journal(path, True, search, (0, 100)) as journal:
             assert journal.rest((0, 100)) == [(0, 100)]
         assert path.read_bytes() == whole
+
+
+def test_journals_of_earlier_versions_are_gone_on_with():
+    from crossgrain._journal import _digest
+
+    known = [("00" * 15 + "??", bytes(16))]
+    kdf = {"kdf": "pbkdf2-sha256", "salt": b"salt", "iterations": 3}
+    tagged = {"mode": "gcm", "iv": bytes(12), "crypt": "00", "tag": bytes(16), "aad": b"x"}
+    for options, digest in (
+        ({"known": known, "range": (0, 99)}, "c267034e6de405e8b61794c504fca7e95301c7bb125b322c610d31a40175a040"),
+        ({"known": known, "words": ["a", "b"], "rules": ["u", b"l"], **kdf}, "dba4a35df6ccf0e3be1ada226426c7b6ab558039399c09a11db1163532a67760"),
+        ({"known": known, "mask": "?1?d", "sets": ["ab", b"c"], "mode": "cbc", "iv": bytes(16)}, "a8d931200c3b788faa623d238ba8926397440da9d9ef488ef018a48fe07d75c3"),
+        ({"key_mask": "?" * 32, **tagged}, "e71002440d55f5454bbfe89d38b5457bbcdae5b6bb6c7b01d15134ba2b97ed1d"),
+    ):
+        assert _digest(Search(cipher="aes-128", **options), (0, 7)) == digest
+    others = {_digest(Search(cipher="aes-128", known=known, words=["a"], rule_files=[text]), (0, 7)) for text in (b"u", b"l")}
+    assert len(others) == 2

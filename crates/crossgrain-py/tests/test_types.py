@@ -95,10 +95,17 @@ def encrypt(names: list[str]) -> None:
     dask.decrypt_files("sealed/*", names, passphrase="words", overwrite=True)
 
 
-found: list[crossgrain.Found] = crossgrain.search_shard(crossgrain.Search(cipher="aes-128", known=[], key_mask=""))
+lost = crossgrain.Search(file=Path("letter.enc"), format="openssl", hash="md5", pbkdf2=True, iterations=1, words="list.gz", rule_files=["a", b":"])
+found: list[crossgrain.Found] = crossgrain.search_shard(lost, progress=lambda tried, total: None)
+assert_type(found[0].text, str | None)
+assert_type(found[0].passphrase, bytes)
+assert_type((lost.size, lost.kernel, lost.advice), tuple[int, str, str | None])
+crossgrain.Search(cipher="aes-128", known=[("00", b"x")], words=[b"one", "two"], kdf="pbkdf2-sha1", salt=b"", looks="text")
+crossgrain.Search(file=b"", format="luks", slot=1, words=np.zeros(3, np.uint8), strict_rules=True)
+crossgrain.Search(file="volume", format="veracrypt", header="hidden-backup", pim=3, mask="?d", plain="00??")
 try:
     pass
-except (crossgrain.WrongKey, crossgrain.Damaged, crossgrain.Truncated, crossgrain.Forged) as error:
+except (crossgrain.NothingTried, crossgrain.WrongKey, crossgrain.Damaged, crossgrain.Truncated, crossgrain.Forged) as error:
     base: crossgrain.Error = error
 """.replace("        assert_type(encrypted.mode, Any) if False else None\n", "")
 
@@ -122,6 +129,10 @@ AESCounter(1).fill(bytearray(8), kind="normal")
 fsspec.EncryptedFileSystem("memory", key="00")
 fsspec.EncryptedFileSystem("memory", key=b"", suite="none")
 dask.encrypt_files("a", "b", key=5)
+crossgrain.Search(file="a", format="rar", words="b")
+crossgrain.Search(file="a", hash="sha3", words="b")
+crossgrain.Search(file=5, words="b")
+crossgrain.Search(cipher="aes-128", known=[(b"", b"")], words="b", kdf="md5")
 """.strip().splitlines()
 
 HEAD = "import crossgrain\nfrom crossgrain import dask, fsspec\nfrom crossgrain.random import AESCounter\n"
@@ -219,8 +230,21 @@ def test_the_names_are_those_of_the_engine():
     with pytest.raises(crossgrain.Error) as refused:
         crossgrain.EncryptedFile("missing", "w", key=b"", suite="none")
     assert set(str(refused.value).split("choose one of ")[1].split(", ")) == names(crossgrain.SuiteName)
+    for name in ("FileFormatName", "HashName", "HeaderName", "LookName", "KdfName", "FormName"):
+        assert_names_are_known(name, names(getattr(crossgrain._types, name)))
     for policy in names(crossgrain.PolicyName):
         crossgrain.plan(policy=policy)
+
+
+def assert_names_are_known(alias, names):
+    """The engine takes these names of an argument of `Search`, and says that there are no others."""
+    argument = {"FileFormatName": "format", "HashName": "hash", "HeaderName": "header", "LookName": "looks", "KdfName": "kdf", "FormName": "form"}[alias]
+    file = {} if argument in ("kdf", "form") else {"file": bytes(range(256)) * 4, "format": "veracrypt"}
+    given = {"words": b"", "cipher": None if file else "aes-128", "known": () if file else [(bytes(16), bytes(16))], **file}
+    with pytest.raises(crossgrain.Error) as refused:
+        crossgrain.Search(**{**given, argument: "none"})
+    said = str(refused.value).split(": choose ")[1].removeprefix("one of ").replace(" or ", ", ")
+    assert set(said.split(", ")) == names, alias
 
 
 def test_nothing_leaks_into_the_namespace():

@@ -11,7 +11,7 @@ ValueError. In all these cases nothing is written. For arrays that NumPy does no
 numpy.uint8.
 
 `crossgrain.random` has generators for NumPy, `crossgrain.parallel` algorithms over arrays, and `crossgrain.dask` arrays
-that do not depend on their chunks. `Search` describes a lost key. `search_shard` searches for it, and
+that do not depend on their chunks. `Search` describes a lost key or passphrase. `search_shard` searches for it, and
 `crossgrain.dask.search` does so on many machines.
 
 Examples
@@ -28,7 +28,7 @@ from . import parallel, random
 from ._device import Device, devices
 from ._files import EncryptedFile, decrypt_file, encrypt_file, open
 from ._modes import CIPHERS, MODES, Mode, decrypt, encrypt, generate_key, seal, unseal
-from ._native import Damaged, Error, Forged, Truncated, WrongKey, __version__
+from ._native import Damaged, Error, Forged, NothingTried, Truncated, WrongKey, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
 from ._search import Found, Search, search_shard
 from ._types import CipherName, ModeName, PlainModeName, PolicyName, SealedModeName, SuiteName
@@ -46,6 +46,7 @@ __all__ = [
     "MODES",
     "Mode",
     "ModeName",
+    "NothingTried",
     "PlainModeName",
     "Plan",
     "Plans",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._search import Found
+from ._search_input import to_bytes
 
 try:
     import fcntl
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 #: The version of the file format.
 _VERSION = 1
 
+#: Bytes of a word list that are read at a time.
+_READ_BYTES = 1 << 20
+
 
 class Journal:
     """A journal in a file, or only in memory if the path is None."""
@@ -38,6 +42,8 @@ class Journal:
     ) -> None:
         #: The hits by number.
         self.found: dict[int, Found] = {}
+        #: The number of candidates that were tried.
+        self.tried = 0
         self._left_out: dict[str, tuple[int, int]] = {}
         self._done: list[tuple[int, int]] = []
         self._path = path
@@ -73,10 +79,10 @@ class Journal:
                 self._add({"found": str(one.number), "candidate": one.candidate.hex(), "key": one.key.hex()})
             self.found[one.number] = one
 
-    def done(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
-        """Records that all candidates with these numbers were tried."""
-        self._add({"from": str(start), "to": str(stop), "left_out": left_out})
-        self._note(start, stop, left_out)
+    def done(self, start: int, stop: int, left_out: Sequence[LeftOut], tried: int) -> None:
+        """Records that no candidate with these numbers is left. `tried` of them were candidates; others were refused."""
+        self._add({"from": str(start), "to": str(stop), "left_out": left_out, "tried": str(tried)})
+        self._note(start, stop, left_out, tried)
 
     def rest(self, whole: tuple[int, int]) -> list[tuple[int, int]]:
         """The untried ranges of the whole, the last one first."""
@@ -93,8 +99,9 @@ class Journal:
         """The refused words: the reason, their count, and the number of the first."""
         return [(reason, count, first) for reason, (count, first) in self._left_out.items()]
 
-    def _note(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
+    def _note(self, start: int, stop: int, left_out: Sequence[LeftOut], tried: int) -> None:
         self._done.append((start, stop))
+        self.tried += tried
         for reason, count, first in left_out:
             before, lowest = self._left_out.get(reason, (0, first))
             self._left_out[reason] = (before + count, min(lowest, first))
@@ -154,7 +161,10 @@ class Journal:
             number = int(line["found"])
             self.found[number] = Found(number, bytes.fromhex(line["candidate"]), bytes.fromhex(line["key"]))
         else:
-            self._note(int(line["from"]), int(line["to"]), [tuple(one) for one in line["left_out"]])
+            start, stop = int(line["from"]), int(line["to"])
+            # Earlier versions did not record how many were tried.
+            tried = int(line.get("tried", stop - start))
+            self._note(start, stop, [tuple(one) for one in line["left_out"]], tried)
 
 
 def _line(line: dict[str, Any]) -> bytes:
@@ -164,11 +174,28 @@ def _line(line: dict[str, Any]) -> bytes:
 def _digest(search: Search, whole: tuple[int, int]) -> str:
     """A digest that differs between searches."""
     digest = hashlib.sha256(repr(whole).encode())
-    for name, value in sorted(search._job().items()):
-        value = _native.bytes_of(value, name) if name == "words" and value is not None else value
-        # In the form of earlier versions, so that their journals can be restored.
-        if name == "aad" and search.mode != "siv" and not isinstance(value, bytes):
-            value = b"".join(value)
-        value = b"" if name == "salt" and value is None else value
-        digest.update(repr((name, value)).encode())
+    job = search._job()
+    # In the form of earlier versions, so that their journals can be restored. They had no other files.
+    file = [(name, job.pop(name)) for name in ("header", "facts")]
+    rules = [(name, job.pop(name)) for name in ("rule_files", "strict_rules")]
+    added = [*(file if search.file is not None else ()), *(rules if search.rule_files else ())]
+    if search.mode != "siv":
+        job["aad"] = b"".join(job["aad"])
+    job["salt"] = job["salt"] or b""
+    job["sets"] = [to_bytes(text, "sets") for text in job["sets"]]
+    if isinstance(job["words"], str):
+        job["words"] = _digest_of(job["words"])
+    elif job["words"] is not None:
+        job["words"] = _native.bytes_of(job["words"], "words")
+    for one in [*sorted({**job, "file": None}.items()), *added]:
+        digest.update(repr(one).encode())
+    return digest.hexdigest()
+
+
+def _digest_of(path: str) -> str:
+    """The digest of a file, which is too long to be read at once."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(_READ_BYTES):
+            digest.update(piece)
     return digest.hexdigest()

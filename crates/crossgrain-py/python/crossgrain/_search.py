@@ -1,41 +1,40 @@
-"""Key search: the description of a lost key, and the search of one shard."""
+"""Key search: the description of a lost key or passphrase, and the search of one shard."""
 
 from __future__ import annotations
 
-import binascii
-import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from . import _native
+from . import _native, _search_input
 from ._number import number
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
-    from numpy.typing import NDArray
-    from typing_extensions import Buffer
 
-    from ._types import Bytes, CipherName, ModeName
+    from ._types import Bytes, CipherName, FileFormatName, FormName, HashName, HeaderName, KdfName, LookName, ModeName
 
 #: Refused words: the reason, their count, and the number of the first.
 LeftOut = tuple[str, int, int]
 
 #: Arguments that a file supplies.
-_OF_FILE = (
-    "cipher", "known", "mode", "iv", "crypt", "looks",
-    "tag", "aad", "sector", "kdf", "salt", "iterations",
-    "log_n", "block_size", "lanes", "memory_kib",
-)
+_OF_FILE = ("known", "iv", "crypt", "tag", "aad", "sector", "kdf", "salt", "log_n", "block_size", "lanes", "memory_kib")
+
+#: Arguments that say more about a file, and those of them that no other search has.
+_FACTS = ("cipher", "mode", "hash", "pbkdf2", "iterations", "pim", "slot", "header", "looks")
+_ONLY_OF_FILE = ("format", "hash", "pbkdf2", "pim", "slot", "header", "plain")
 
 #: Integer arguments and their maxima.
 _NUMBERS = {
-    "sector": (1 << 128) - 1, "iterations": (1 << 32) - 1, "log_n": (1 << 8) - 1,
+    "sector": (1 << 128) - 1, "iterations": (1 << 32) - 1, "log_n": (1 << 8) - 1, "pim": (1 << 32) - 1, "slot": (1 << 32) - 1,
     "block_size": (1 << 32) - 1, "lanes": (1 << 32) - 1, "memory_kib": (1 << 32) - 1,
 }
+
+#: Arguments that are names or text, and those that are True or False.
+_NAMES = ("cipher", "mode", "looks", "format", "hash", "header", "key_mask", "form", "kdf")
+_FLAGS = ("hex", "pbkdf2", "strict_rules")
 
 #: The maximum number of shards.
 _SHARDS_MAX = (1 << 64) - 1
@@ -45,7 +44,17 @@ _CANDIDATES = ("key_mask", "mask", "range", "words")
 
 
 class Found(NamedTuple):
-    """A right candidate."""
+    """A right candidate.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> found = crossgrain.Found(7, "café".encode(), bytes(16))
+    >>> found.text, found.passphrase
+    ('café', b'caf\xc3\xa9')
+    >>> crossgrain.Found(7, b"\xff", bytes(16)).text is None
+    True
+    """
 
     #: Its number.
     number: int
@@ -54,13 +63,30 @@ class Found(NamedTuple):
     #: The key derived from it.
     key: bytes
 
+    @property
+    def passphrase(self) -> bytes:
+        """The passphrase of a file: the candidate."""
+        return self.candidate
+
+    @property
+    def text(self) -> str | None:
+        """The candidate as text. None if it is not text in UTF-8, or has control characters."""
+        try:
+            text = self.candidate.decode()
+        except UnicodeDecodeError:
+            return None
+        return text if text.isprintable() else None
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Search:
-    """A lost key: what is known of it, and what it may be. The fields are the options of the command line's `search`.
+    """A lost key or passphrase: what is known of it, and what it may be.
 
-    A key is recognised by texts that are `known`; by the `tag` of a mode with one, or by the `looks` of the plaintext, where
-    `crypt` is the ciphertext; or by the `file` that it opens. A search can be pickled, and does not print secrets.
+    The fields are the options of the command line's `search`. A key is recognised by texts that are `known`; by the `tag` of a
+    mode with one, or by the `looks` of the plaintext, where `crypt` is the ciphertext; or by the `file` that it opens.
+
+    A search can be pickled, and does not print secrets. Of a file it keeps only the bytes that a search needs: the header, and
+    for a zip archive also its smallest encrypted entry.
 
     Examples
     --------
@@ -68,6 +94,13 @@ class Search:
     >>> known = [("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a")]
     >>> crossgrain.Search(cipher="aes-128", known=known, key_mask="000102030405060708090a0b0c0d????").size
     65536
+
+    A file of another program, here of ``openssl enc -aes-128-cbc -md md5 -a``:
+
+    >>> file = b"U2FsdGVkX1/D1A2D8NKh6adUmWte+5tr6+dglBVLdu4MUm5mmQCRUsgWSUbgACMS"
+    >>> lost = crossgrain.Search(file=file, cipher="aes-128", hash="md5", mask="secret?d")
+    >>> crossgrain.search_shard(lost)[0].text
+    'secret7'
     """
 
     #: The cipher, with its key size in bits: "aes-128".
@@ -75,14 +108,15 @@ class Search:
     #: Plaintext and ciphertext, both from the beginning: bytes, or hex with ? for unknown digits of the
     #: plaintext.
     known: Sequence[tuple[bytes | str, bytes | str]] = ()
-    #: The mode, by its name in `MODES`.
-    mode: ModeName = "ecb"
+    #: The mode, by its name in `MODES`. The default is ecb, and cbc for a file of openssl.
+    mode: ModeName | None = None
     #: Its initial value; the nonce of a mode with a tag.
     iv: bytes = b""
     #: The ciphertext if no plaintext is known: bytes or hex.
     crypt: bytes | str = b""
-    #: The look of the plaintext: "printable", or "file" for the first bytes of common file formats.
-    looks: str | None = None
+    #: The look of the plaintext: "printable", "text" for UTF-8, or "file" for the first bytes of common file formats. Of a file
+    #: of openssl also "any".
+    looks: LookName | None = None
     #: The tag of an authenticated mode, and the associated data: bytes or None. siv also takes a list of
     #: strings.
     tag: bytes = b""
@@ -90,9 +124,23 @@ class Search:
     #: The sector number of xts. `known` then starts at the beginning of the sector and has its whole
     #: ciphertext.
     sector: int = 0
-    #: An encrypted file: its path or its first bytes. Candidates are passphrases, or keys if it was encrypted
-    #: with a key.
-    file: str | os.PathLike[str] | bytes | None = None
+    #: An encrypted file or device: its path, or its bytes. Candidates are passphrases, or keys if crossgrain encrypted it with a
+    #: key.
+    file: str | os.PathLike[str] | bytes | _search_input.Header | None = None
+    #: The format of the file. It is recognised by the first bytes, except those of VeraCrypt and TrueCrypt.
+    format: FileFormatName | None = None
+    #: The hash of the file's key derivation: -md of openssl, the hash of VeraCrypt. All usual ones are tried unless given.
+    hash: HashName | None = None
+    #: Whether openssl made the file with -pbkdf2. `iterations` is its -iter.
+    pbkdf2: bool = False
+    #: The PIM of a VeraCrypt volume.
+    pim: int | None = None
+    #: The key slot of a LUKS device. All are tried unless given.
+    slot: int | None = None
+    #: The header of a VeraCrypt or TrueCrypt volume: outer, hidden, backup, hidden-backup or system.
+    header: HeaderName | None = None
+    #: The first bytes of the plaintext of a file of openssl: bytes, or hex with ? for unknown digits.
+    plain: bytes | str | None = None
     #: A key in hex, with ? for each unknown digit.
     key_mask: str | None = None
     #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?.
@@ -102,18 +150,22 @@ class Search:
     sets: Sequence[str | bytes] = ()
     #: The first and the last key, as big-endian integers.
     range: tuple[int, int] | None = None
-    #: A word list: the bytes of a file, or a sequence of words.
-    words: Bytes | Sequence[str | Bytes] | None = None
+    #: A word list: the path of a file, the bytes of a file, or a sequence of words. Files may be compressed by gzip, xz or zstd.
+    words: Bytes | Sequence[str | Bytes] | str | os.PathLike[str] | None = None
     #: The format of the list: lines, hex (one word per line), or raw (keys back to back).
-    form: str = "lines"
+    form: FormName = "lines"
     #: Rules for words.
     rules: Sequence[str | bytes] = ()
-    #: The key derivation: exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id. The
+    #: Files of rules: their paths, or their bytes. Each rule of one file is followed by each of the next. Rules with unknown
+    #: functions cause a warning and are skipped, or an error if `strict_rules`.
+    rule_files: Sequence[str | os.PathLike[str] | bytes] = ()
+    strict_rules: bool = False
+    #: The key derivation: exact, zeros, repeat, sha256, pbkdf2-sha1, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id. The
     #: default is zeros for text and exact for keys.
-    kdf: str | None = None
+    kdf: KdfName | None = None
     #: Parameters of the kdf, named as on the command line. A kdf with a salt needs one, even if it is empty.
     salt: bytes | None = None
-    iterations: int = 0
+    iterations: int | None = None
     log_n: int = 0
     block_size: int = 8
     lanes: int = 1
@@ -122,76 +174,97 @@ class Search:
     def __post_init__(self) -> None:
         if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
             raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
-        if self.file is not None:
-            fields = self.__dataclass_fields__
-            said = [name for name in _OF_FILE if getattr(self, name) != fields[name].default]
-            if said:
-                raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
-            object.__setattr__(self, "file", _beginning(self.file))
-        for name, most in _NUMBERS.items():
-            object.__setattr__(self, name, number(name, getattr(self, name), most))
+        self._check_types()
         if self.range is not None:
             first, last = self.range
-            object.__setattr__(self, "range", (number("range", first, None), number("range", last, None)))
-        if isinstance(self.words, (list, tuple)):
-            object.__setattr__(self, "words", _list([_bytes(word) for word in self.words]))
-        self.size  # noqa: B018 - invalid arguments raise here
+            self._set("range", (number("range", first, None), number("range", last, None)))
+        said = self._given(_OF_FILE if self.file is not None else _ONLY_OF_FILE)
+        if said and self.file is not None:
+            raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
+        if said:
+            raise _native.Error(f"{', '.join(said)} describe a file: give file, or leave them out")
+        if self.file is not None:
+            self._set("file", _search_input.header(self.file, self.format, self._facts()))
+        if self.words is not None:
+            self._set("words", _search_input.words(self.words, self.form))
+        if self.rules and self.rule_files:
+            raise _native.Error("rules and rule_files are both given: leave one out")
+        self._set("rule_files", _search_input.rule_texts(self.rule_files, self.strict_rules))
+        self._checked  # noqa: B018 - invalid arguments raise here
+
+    def _check_types(self) -> None:
+        for name, most in _NUMBERS.items():
+            if (value := getattr(self, name)) is not None:
+                self._set(name, number(name, value, most))
+        for name in _NAMES:
+            if not isinstance(value := getattr(self, name), (str, type(None))):
+                raise TypeError(f"{name} is a string, not a {type(value).__name__}")
+        for name in _FLAGS:
+            if not isinstance(value := getattr(self, name), bool):
+                raise TypeError(f"{name} is True or False, not a {type(value).__name__}")
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _given(self, names: Sequence[str]) -> list[str]:
+        """Those of these arguments that differ from their defaults."""
+        fields = self.__dataclass_fields__
+        return [name for name in names if getattr(self, name) != fields[name].default]
 
     def __repr__(self) -> str:
-        size, kernel, _ = _native.search_size(self._job())
-        return f"Search({self.cipher or 'a file'}, {size} candidates by {kernel}, secret)"
+        what = self.file.format if isinstance(self.file, _search_input.Header) else self.cipher
+        return f"Search({what}, {self.size} candidates by {self.kernel}, secret)"
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """The number of candidates."""
-        return _native.search_size(self._job())[0]
+        """The number of candidates. The words of a list are counted."""
+        return _native.search_size(self._job())
 
     @property
     def kernel(self) -> str:
         """The kernel that tries them."""
-        return _native.search_size(self._job())[1]
+        return self._checked[0]
+
+    @property
+    def doubt(self) -> str | None:
+        """How often wrong passphrases of the file fit, if that is often. A search then returns all that fit."""
+        return self.file.doubt if isinstance(self.file, _search_input.Header) else None
+
+    @property
+    def advice(self) -> str | None:
+        """Advice if no passphrase opens the file."""
+        return self.file.advice if isinstance(self.file, _search_input.Header) else None
+
+    @cached_property
+    def _checked(self) -> tuple[str, int, int | None]:
+        """The kernel, the number of candidates per word, and the length of keys if candidates are keys."""
+        return _native.search_check(self._job())
+
+    def _facts(self) -> dict[str, Any]:
+        """What is said about the file."""
+        plain = None if self.plain is None else _search_input.partly_known(self.plain, "plain")
+        return {**{name: getattr(self, name) for name in _FACTS}, "plain": plain}
 
     def _job(self) -> dict[str, Any]:
         """The arguments of the native half."""
         is_text = self.mask is not None and not self.hex or self.words is not None and self.form == "lines"
+        same = ("cipher", "looks", "sector", "key_mask", "hex", "range", "words", "form", "rule_files", "strict_rules")
         return {
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
-            "known": [_texts(plain, crypt) for plain, crypt in self.known],
-            "crypt": _unhex(self.crypt),
+            **{name: getattr(self, name) for name in (*same, "log_n", "block_size", "lanes", "memory_kib")},
+            "header": self.file[:3] if isinstance(self.file, _search_input.Header) else None,
+            "facts": self._facts(),
+            "mode": self.mode or "ecb",
+            "iterations": self.iterations or 0,
+            "known": [_search_input.texts(pair) for pair in self.known],
+            "crypt": _search_input.unhex(self.crypt, "crypt"),
             **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "tag")},
             "salt": None if self.salt is None else _native.bytes_of(self.salt, "salt"),
-            "aad": [_native.bytes_of(aad, "aad") for aad in _strings(self.aad)],
-            "mask": None if self.mask is None else _bytes(self.mask),
-            "sets": [_bytes(text) for text in self.sets],
-            "rules": [_bytes(rule) for rule in self.rules],
+            "aad": _search_input.strings(self.aad),
+            "mask": None if self.mask is None else _search_input.to_bytes(self.mask, "mask"),
+            "sets": [text if isinstance(text, str) else _native.bytes_of(text, "sets") for text in self.sets],
+            "rules": [_search_input.to_bytes(rule, "rules") for rule in self.rules],
             "kdf": self.kdf or ("zeros" if is_text and self.file is None else "exact"),
         }
-
-    def _piece(self, start: int, stop: int) -> tuple[Search, int]:
-        """A search with only the words from which these candidates come, and the number of its first candidate."""
-        if self.words is None:
-            return self, 0
-        first, last = start // self._per_word, -(-stop // self._per_word)
-        words: Any = self.words
-        piece = np.frombuffer(words, np.uint8)[self._bounds[first] : self._bounds[last]]
-        return replace(self, words=piece.tobytes()), first * self._per_word
-
-    @property
-    def _per_word(self) -> int:
-        """The number of candidates per word."""
-        return max(len(self.rules), 1)
-
-    @cached_property
-    def _bounds(self) -> NDArray[np.intp]:
-        """The offset of each word, and the end of the last one."""
-        given: Any = self.words
-        words = np.frombuffer(given, np.uint8)
-        if self.form == "raw":
-            starts = np.arange(0, len(words), _native.search_size(self._job())[2])
-        else:
-            starts = np.concatenate([[0], np.flatnonzero(words == ord("\n")) + 1])
-        # No word follows a final line end.
-        return np.append(starts[starts < len(words)], len(words))
 
 
 def search_shard(
@@ -208,7 +281,7 @@ def search_shard(
     """Try a part of the candidates of a search.
 
     A key is planted in every shard. If it is not found, the search raises `Error`, and nothing that it found counts. Ctrl-C
-    ends the search. Words that are no candidates cause a warning.
+    ends the search. Words that are no candidates cause a warning. Other Python threads run meanwhile.
 
     Parameters
     ----------
@@ -224,7 +297,7 @@ def search_shard(
         Whether the search continues after the first right candidate.
     progress : callable, optional
         It is called from time to time with the number of candidates tried and their total. An exception that it raises ends
-        the search.
+        the search. The words of a list are counted before.
     threads : int
         The number of threads; 0 for all.
     device : str or sequence of str, optional
@@ -235,7 +308,12 @@ def search_shard(
     Returns
     -------
     list of Found
-        The right candidates.
+        The right candidates by number; an empty list if all were tried and none is right.
+
+    Raises
+    ------
+    NothingTried
+        If the part has no candidate: `words` is empty, `skip` is past the end, `limit` is 0, or every word was left out.
 
     Examples
     --------
@@ -250,11 +328,25 @@ def search_shard(
     if shard is not None:
         index, count = shard
         shard = number("shard", index, _SHARDS_MAX), number("shard", count, _SHARDS_MAX)
-    threads = number("threads", threads)
-    found, left_out, failures = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, devices)
+    threads, goes_on = number("threads", threads), goes_on_with(search, goes_on)
+    found, left_out, failures, tried = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, devices)
     _warn(left_out)
     _warn_of_devices(failures)
-    return [Found(*one) for one in found]
+    if not found and tried == 0:
+        raise nothing_tried()
+    return sorted(Found(*one) for one in found)
+
+
+def goes_on_with(search: Search, goes_on: bool) -> bool:
+    """Whether a search continues after a find. Warns if it must, because wrong passphrases fit too."""
+    if search.doubt is not None:
+        warnings.warn(f"{search.doubt}: all that fit are returned", stacklevel=3)
+    return goes_on or search.doubt is not None
+
+
+def nothing_tried() -> _native.NothingTried:
+    """The error of a search without candidates."""
+    return _native.NothingTried("no candidate was tried: look at words or mask, and at skip, limit and shard")
 
 
 def device_names(device: str | Sequence[str] | None) -> list[str]:
@@ -274,47 +366,3 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 def _warn_of_devices(failures: Sequence[str]) -> None:
     for failure in failures:
         warnings.warn(f"{failure}: the CPU went on", stacklevel=3)
-
-
-def _beginning(file: str | os.PathLike[str] | bytes) -> bytes:
-    """The beginning of a file, which suffices to test its key."""
-    if isinstance(file, bytes):
-        return file[: _native.search_prefix_bytes()]
-    with open(os.fspath(file), "rb") as opened:  # accepts a path, but no file descriptor
-        return opened.read(_native.search_prefix_bytes())
-
-
-def _strings(aad: Any) -> Sequence[Any]:
-    """The strings of associated data: none, one, or a list or tuple of them."""
-    if aad is None:
-        return ()
-    return aad if isinstance(aad, (list, tuple)) else (aad,)
-
-
-def _bytes(text: str | Buffer) -> bytes:
-    return text.encode() if isinstance(text, str) else _native.bytes_of(text, "a text")
-
-
-def _list(words: list[bytes]) -> bytes:
-    """Words as the lines of a list, if they can be lines."""
-    if any(b"\n" in word or word.endswith(b"\r") for word in words):
-        raise _native.Error("a word has a line end in it: take it out")
-    return b"".join(word + b"\n" for word in words)
-
-
-def _texts(plain: Buffer | str, crypt: Buffer | str) -> tuple[bytes, bytes, bytes]:
-    """The plaintext as far as it is known, the mask of its known bits, and the ciphertext."""
-    if not isinstance(plain, str):
-        known = _native.bytes_of(plain, "a text")
-        return known, b"\xff" * len(known), _unhex(crypt)
-    mask = "".join("0" if digit == "?" else "f" for digit in plain)
-    return _unhex(plain.replace("?", "0")), _unhex(mask), _unhex(crypt)
-
-
-def _unhex(text: Buffer | str) -> bytes:
-    if not isinstance(text, str):
-        return _native.bytes_of(text, "a text")
-    try:
-        return binascii.unhexlify(text)
-    except ValueError:
-        raise _native.Error("a text is neither bytes nor pairs of hex digits: mend it") from None

@@ -1,18 +1,26 @@
-"""Key search on many machines. Shards are Dask tasks; the process that waits for them keeps the journal."""
+"""Key search on many machines. Shards are Dask tasks; the process that waits for them keeps the journal.
+
+A shard is a range of candidates. It is recorded once, when its result has arrived, so no candidate is lost with a worker
+and none counts twice. Each task takes all that it needs with it: the search without its words, which holds the header of
+a file, and the words of its shard.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from . import _native
 from ._journal import Journal
 from ._number import number
-from ._search import Found, Search, _warn, _warn_of_devices, device_names
+from ._search import Found, Search, _warn, _warn_of_devices, device_names, goes_on_with, nothing_tried
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from numpy.typing import NDArray
 
     from ._search import LeftOut
 
@@ -23,7 +31,7 @@ _FIRST = 16
 _GROWTH = 8
 
 #: The words sent to a worker at a time, in bytes.
-_PIECE_BYTES = 1 << 23
+_PIECE_BYTES = 1 << 22
 
 #: Shards per thread of the cluster: one that runs, one that waits.
 _SHARDS_PER_THREAD = 2
@@ -43,9 +51,12 @@ def search(
     retries: int = 3,
     device: str | Sequence[str] | None = None,
 ) -> list[Found]:
-    """Search for a lost key on a Dask cluster, by `search_shard` in tasks of one thread each.
+    """Search for a lost key or passphrase on a Dask cluster, by `search_shard` in tasks of one thread each.
 
-    A key is planted in every shard. A shard that fails, or is lost with its worker, is tried again. Ctrl-C ends the search.
+    A key is planted in every shard. A shard that fails, or is lost with its worker, is tried again. Workers may be slow, leave
+    or join. A find or Ctrl-C ends the search and cancels its tasks.
+
+    The workers need no files: each task contains the header of the encrypted file, and its words.
 
     Parameters
     ----------
@@ -71,15 +82,38 @@ def search(
     Returns
     -------
     list of Found
-        The right candidates.
+        The right candidates; an empty list if all were tried and none is right.
+
+    Raises
+    ------
+    NothingTried
+        As of `search_shard`.
     """
     start, retries, devices = min(number("skip", skip, None), search.size), number("retries", retries, None), device_names(device)
     stop = search.size if limit is None else min(start + number("limit", limit, None), search.size)
+    if start == stop:
+        raise nothing_tried()
+    goes_on = goes_on_with(search, goes_on)
     with Journal(journal, restore, search, (start, stop)) as kept:
         if goes_on or not kept.found:
             _Run(client, search, kept, goes_on, progress, shard_seconds, retries, devices).go((start, stop))
         _warn(kept.left_out())
+        if not kept.found and kept.tried == 0:
+            raise nothing_tried()
         return sorted(kept.found.values())
+
+
+class _Shard(NamedTuple):
+    """The candidates from `start` to `stop`, and their words."""
+
+    start: int
+    stop: int
+    #: The lines of the words; None for other candidates.
+    lines: bytes | None
+    #: The number that candidate 0 of these lines has in the whole list.
+    base: int
+    #: The number of earlier attempts.
+    attempt: int = 0
 
 
 class _Run:
@@ -96,11 +130,12 @@ class _Run:
         retries: int,
         devices: list[str],
     ) -> None:
-        self.client, self.search, self.journal, self.goes_on = client, search, journal, goes_on
+        self.client, self.journal, self.goes_on = client, journal, goes_on
         self.progress, self.shard_seconds, self.retries, self.devices = progress, shard_seconds, retries, devices
+        self.job = {**search._job(), "words": None}
+        self.words = None if search.words is None else _Words(search)
         self.count = _FIRST
-        #: The range of each future, and the number of earlier attempts.
-        self.running: dict[Any, tuple[int, int, int]] = {}
+        self.running: dict[Any, _Shard] = {}
 
     def go(self, whole: tuple[int, int]) -> None:
         """Searches all candidates that the journal does not list as tried."""
@@ -112,21 +147,23 @@ class _Run:
         try:
             self._fill(completed, rest)
             for future in completed:
-                start, stop, attempt = self.running.pop(future)
-                if future.status != "finished":
-                    self._again(completed, future, (start, stop, attempt + 1))
+                shard = self.running.pop(future)
+                try:
+                    # The worker may be lost after it has finished. Dask then repeats the task, which may fail.
+                    found, left_out, seconds, failures, count = future.result()
+                except Exception as error:  # noqa: BLE001 - whatever a task or a lost worker raises
+                    self._again(completed, shard, error)
                     continue
-                found, left_out, seconds, failures = future.result()
                 _warn_of_devices(failures)
                 self.journal.keep(found)
                 if found and not self.goes_on:
                     return
-                self.journal.done(start, stop, left_out)
-                tried += stop - start
+                self.journal.done(shard.start, shard.stop, left_out, count)
+                tried += shard.stop - shard.start
                 if self.progress is not None:
                     self.progress(tried, total)
-                fits = int((stop - start) * self.shard_seconds / max(seconds, 1e-6))
-                self.count = max(1, min(fits, (stop - start) * _GROWTH))
+                fits = int((shard.stop - shard.start) * self.shard_seconds / max(seconds, 1e-6))
+                self.count = max(1, min(fits, (shard.stop - shard.start) * _GROWTH))
                 self._fill(completed, rest)
         finally:
             self.client.cancel(list(self.running))
@@ -136,47 +173,99 @@ class _Run:
         threads = sum(self.client.nthreads().values())
         while rest and len(self.running) < max(_SHARDS_PER_THREAD * threads, 1):
             start, stop = rest.pop()
-            end = min(start + self._most(), stop)
-            if end < stop:
-                rest.append((end, stop))
-            self._submit(completed, (start, end, 0))
+            end = min(start + self.count, stop)
+            shard = _Shard(start, end, None, 0) if self.words is None else self.words.shard(start, end)
+            if shard.stop < stop:
+                rest.append((shard.stop, stop))
+            self._submit(completed, shard)
 
-    def _most(self) -> int:
-        """The number of candidates in the next shard."""
-        if self.search.words is None:
-            return self.count
-        words = max(len(self.search._bounds) - 1, 1)
-        fit = _PIECE_BYTES * words // max(int(self.search._bounds[-1]), 1)
-        return max(1, min(self.count, fit * self.search._per_word))
-
-    def _submit(self, completed: Any, shard: tuple[int, int, int]) -> None:
-        start, stop, _ = shard
-        piece, base = self.search._piece(start, stop)
-        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, self.devices, pure=False)
+    def _submit(self, completed: Any, shard: _Shard) -> None:
+        job = self.job if shard.lines is None else {**self.job, "words": shard.lines}
+        part = (shard.start - shard.base, shard.stop - shard.start)
+        future = self.client.submit(_shard, job, *part, self.goes_on, self.devices, shard.base, self._per_word(), pure=False)
         self.running[future] = shard
         completed.add(future)
 
-    def _again(self, completed: Any, future: Any, shard: tuple[int, int, int]) -> None:
+    def _per_word(self) -> int:
+        return 1 if self.words is None else self.words.per_word
+
+    def _again(self, completed: Any, shard: _Shard, error: Exception) -> None:
         """Retries a shard that failed or was lost."""
-        start, stop, attempt = shard
-        if attempt > self.retries:
-            error = future.exception() if future.status == "error" else None
-            why = f"the shard from candidate {start} to {stop} failed {attempt} times: look after the workers"
+        shard = shard._replace(attempt=shard.attempt + 1)
+        if shard.attempt > self.retries:
+            why = f"the shard from candidate {shard.start} to {shard.stop} failed {shard.attempt} times: look after the workers"
             raise _native.Error(why) from error
         self._submit(completed, shard)
 
 
+class _Words:
+    """The words of a list, read once from the beginning to the end."""
+
+    def __init__(self, search: Search) -> None:
+        self.per_word = search._checked[1]
+        self._record_bytes = search._checked[2] if search.form == "raw" else None
+        self._pieces = _native.WordPieces(search._job())
+        #: The first word that was read, their lines, and the offset of each line and of the end.
+        self._first, self._lines, self._bounds = 0, b"", np.zeros(1, np.intp)
+
+    def shard(self, start: int, stop: int) -> _Shard:
+        """The shard from candidate `start` on. It ends at `stop` or where the lines that were read end."""
+        first, last = start // self.per_word, -(-stop // self.per_word)
+        while first >= self._first + len(self._bounds) - 1:
+            piece = self._pieces.next(_PIECE_BYTES)
+            if piece is None:
+                raise _native.Error("the word list became shorter during the search: begin again")
+            self._first, _, self._lines = piece
+            self._bounds = self._bounds_of(self._lines)
+        last = min(last, self._first + len(self._bounds) - 1)
+        lines = self._lines[self._bounds[first - self._first] : self._bounds[last - self._first]]
+        stop = min(stop, last * self.per_word)
+        if self._record_bytes is not None:
+            return _Shard(start, stop, lines, first * self.per_word)
+        # An empty line in front: no word of these is the first one of a list, which may begin with a signature.
+        return _Shard(start, stop, b"\n" + lines, (first - 1) * self.per_word)
+
+    def _bounds_of(self, lines: bytes) -> NDArray[np.intp]:
+        if self._record_bytes is not None:
+            starts = np.arange(0, len(lines), self._record_bytes)
+        else:
+            starts = np.concatenate([[0], np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1])
+        # No word follows a final line end.
+        return np.append(starts[starts < len(lines)], len(lines))
+
+
 def _shard(
-    piece: Search, base: int, start: int, stop: int, goes_on: bool, devices: list[str]
-) -> tuple[list[Found], list[LeftOut], float, list[str]]:
-    """Searches one shard on a worker. Returns the hits, the refused words, the time, and the reasons of failed devices."""
+    job: dict[str, Any], skip: int, limit: int, goes_on: bool, devices: list[str], base: int, per_word: int
+) -> tuple[list[Found], list[LeftOut], float, list[str], int]:
+    """Searches one shard on a worker.
+
+    Returns the hits, the refused words, the time, the reasons of failed devices, and the number of candidates tried.
+    """
     began = time.perf_counter()
-    job, skip, limit = piece._job(), start - base, stop - start
-    found, left_out, failures = _native.search_shard(job, skip, limit, None, goes_on, None, 1, devices)
-    words = base // piece._per_word
+    found, left_out, failures, tried = _native.search_shard(job, skip, limit, None, goes_on, _ending(), 1, devices)
+    words = base // per_word
     return (
         [Found(base + number, candidate, key) for number, candidate, key in found],
         [(reason, count, words + first) for reason, count, first in left_out],
         time.perf_counter() - began,
         failures,
+        tried,
     )
+
+
+def _ending() -> Callable[[int, int], None] | None:
+    """A callback that ends this task if it was cancelled: Dask does not interrupt threads. None outside of a worker."""
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+        key = worker.get_current_task()
+    except (ValueError, KeyError):
+        return None
+
+    def end(*_: int) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise _native.Error("the search was ended")
+
+    return end

@@ -82,6 +82,34 @@ SuiteName: TypeAlias = Literal[
     "aes-256-gcm-siv",
 ]
 
+#: The formats of encrypted files whose passphrase can be searched for.
+FileFormatName: TypeAlias = Literal["crossgrain", "openssl", "luks", "zip", "age", "veracrypt", "truecrypt"]
+
+#: The headers of VeraCrypt and TrueCrypt volumes.
+HeaderName: TypeAlias = Literal["outer", "hidden", "backup", "hidden-backup", "system"]
+
+#: The hashes of key derivations.
+HashName: TypeAlias = Literal["sha256", "sha512", "md5", "sha1", "ripemd160", "whirlpool", "streebog", "blake2s"]
+
+#: The looks of a plaintext.
+LookName: TypeAlias = Literal["any", "printable", "text", "file"]
+
+#: The key derivations of a search.
+KdfName: TypeAlias = Literal[
+    "exact",
+    "zeros",
+    "repeat",
+    "sha256",
+    "pbkdf2-sha1",
+    "pbkdf2-sha256",
+    "pbkdf2-sha512",
+    "scrypt",
+    "argon2id",
+]
+
+#: The formats of word lists.
+FormName: TypeAlias = Literal["lines", "hex", "raw"]
+
 #: The leaks that kernels may have.
 PolicyName: TypeAlias = Literal["constant-time", "any"]
 
