@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 #[cfg(unix)]
 pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
     // A file that no longer exists need not be removed. A program that ends by a signal cannot report errors.
-    undo::on_signal(move || drop(std::fs::remove_file(&path)))
+    undo::on_signal(ending().chain(ENDING_RARELY), move || drop(std::fs::remove_file(&path)))
 }
 
 /// On other systems the file stays, under its temporary name.
@@ -27,10 +27,16 @@ pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
 
     let terminal = std::fs::File::open("/dev/tty")?;
     let as_it_was = tcgetattr(&terminal)?;
-    undo::on_signal(move || {
+    undo::on_signal(ending().chain(ENDING_RARELY), move || {
         // The terminal may no longer exist.
         let _ = tcsetattr(&terminal, OptionalActions::Now, &as_it_was);
     })
+}
+
+/// Runs `undo` when one of [`ENDING_RARELY`] ends the program. For work whose other signals set a [`flag`].
+#[cfg(unix)]
+pub(crate) fn on_rare_signal(undo: impl Fn() + Send + 'static) -> io::Result<()> {
+    undo::on_signal(ENDING_RARELY, undo)
 }
 
 /// Cleanup on signals. One thread runs all actions, because all must finish before the program ends.
@@ -46,10 +52,13 @@ mod undo {
 
     static ALL: Mutex<Vec<Undo>> = Mutex::new(Vec::new());
 
-    pub(super) fn on_signal(undo: impl Fn() + Send + 'static) -> io::Result<()> {
+    pub(super) fn on_signal(
+        signals: impl IntoIterator<Item = i32>,
+        undo: impl Fn() + Send + 'static,
+    ) -> io::Result<()> {
         let mut all = all();
         if all.is_empty() {
-            let signals = Signals::new(super::ending().chain(super::ENDING_RARELY))?;
+            let signals = Signals::new(signals)?;
             std::thread::Builder::new().name("signals".into()).spawn(|| watch(signals))?;
         }
         all.push(Box::new(undo));

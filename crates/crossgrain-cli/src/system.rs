@@ -1,5 +1,5 @@
 //! Services of the operating system that the standard library and `crossgrain_files` do not provide: terminal
-//! input without echo, disabled core dumps, whether standard streams were open at program start, and whether
+//! input without echo, single keys, disabled core dumps, whether standard streams were open at program start, and whether
 //! two open files are the same.
 //!
 //! `unix`, `wasi` and `other` define the same functions; `other` gives the defaults for systems without these
@@ -22,4 +22,4 @@ mod other;
 #[cfg(not(any(unix, target_os = "wasi")))]
 use other as imp;
 
-pub(crate) use imp::{ask, began_closed, is_one, leave, no_core_dumps};
+pub(crate) use imp::{KeyInput, ask, began_closed, is_one, leave, no_core_dumps};

@@ -240,3 +240,104 @@ fn binary_data_is_not_for_a_terminal() {
         assert!(session.end().0.success());
     }
 }
+
+/// A search that takes minutes.
+const LONG: &str = r#"exec "$0" search --cipher aes-128 --plain 00112233445566778899aabbccddeeff --crypt 69c4e0d86a7b0430d8cdb78070b4c55a --kdf pbkdf2-sha512 --salt 00 --iterations 5000 --mask ?d?d?d?d?d?d?d --session s"#;
+
+impl Session {
+    /// Reads until this text was shown after the place `from`; gives the place after it.
+    #[track_caller]
+    fn wait_past(&mut self, from: usize, text: &str) -> usize {
+        loop {
+            let shown = self.text();
+            if let Some(at) = shown.get(from..).and_then(|rest| rest.find(text)) {
+                return from + at + text.len();
+            }
+            assert!(self.read_on(), "{text:?} does not come: {shown:?}");
+        }
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let give_up = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < give_up, "{what}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.program.id())).unwrap();
+        stat.rsplit(") ").next().unwrap().starts_with('T')
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.program.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+}
+
+/// A pause ends by `r`, and `q` ends the search. Its terminal is as it was.
+#[test]
+fn keys_control_a_search() {
+    let place = Place::new();
+    let Some(mut session) = Session::start(&place, LONG) else { return };
+    let mut at = session.wait_past(0, "keys: s status, p pause, r resume, q quit");
+    session.wait_until("keys are echoed", |session| !session.is_showing_keys());
+    for (key, text) in [(b's', " of 10,000,000 ("), (b'p', ", paused"), (b'r', "/s, ")] {
+        session.keyboard.write_all(&[key]).unwrap();
+        at = session.wait_past(at, text);
+    }
+    session.keyboard.write_all(b"pq").unwrap();
+    let keyboard = session.keyboard.try_clone().unwrap();
+    let (status, shown) = session.end();
+    assert_eq!(status.code(), Some(2), "{shown}");
+    assert!(shown.contains("--restore"), "{shown}");
+    assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO | LocalModes::ICANON));
+    let longest = shown
+        .split(['\r', '\n', '\u{1b}'])
+        .filter(|line| line.contains(" keys/s"))
+        .map(|line| line.chars().count())
+        .max();
+    // The shown text has escape sequences of up to three characters.
+    assert!(longest.is_some_and(|longest| longest < 84), "{shown:?}");
+}
+
+/// Ctrl-Z gives a terminal that echoes, and the search takes it again when it goes on. Every signal that ends
+/// the search restores it.
+#[test]
+#[cfg(target_os = "linux")]
+fn signals_restore_the_terminal_of_a_search() {
+    for (name, code) in [("INT", Some(2)), ("TERM", Some(2)), ("QUIT", None), ("USR1", None)] {
+        let place = Place::new();
+        let Some(mut session) = Session::start(&place, LONG) else { return };
+        session.wait_past(0, "keys: ");
+        session.wait_until("keys are echoed", |session| !session.is_showing_keys());
+        if name == "INT" {
+            session.keyboard.write_all(b"\x1a").unwrap();
+            session.wait_until("it does not stop", Session::is_stopped);
+            assert!(session.is_showing_keys());
+            session.signal("CONT");
+            session.wait_until("keys are echoed", |session| !session.is_showing_keys());
+        }
+        session.signal(name);
+        let keyboard = session.keyboard.try_clone().unwrap();
+        let (status, shown) = session.end();
+        assert_eq!(status.code(), code, "{name}: {shown}");
+        assert!(
+            tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO | LocalModes::ICANON),
+            "{name}"
+        );
+    }
+}
+
+/// Keys are not read where standard input is no terminal, and the program does not wait for any.
+#[test]
+fn a_search_with_other_input_reads_no_keys() {
+    let place = Place::new();
+    let line = format!("{LONG} --runtime 1 </dev/null");
+    let Some(session) = Session::start(&place, &line) else { return };
+    let (status, shown) = session.end();
+    assert_eq!(status.code(), Some(5), "{shown}");
+    assert!(!shown.contains("keys: "), "{shown}");
+}

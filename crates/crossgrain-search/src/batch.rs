@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 use super::components::Components;
 use super::derivation::{BLOCK_BYTES, Derivation};
 use super::deriving::Deriving;
-use super::job::{Hit, Known, Search, Watch, mixed};
+use super::job::{Hit, Known, Search, Test, Watch, mixed};
 use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
-use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
+use super::{BlockSearch, Counted, Error, Inner, Kdf, Space, Target};
 use crossgrain::engine::wiping_deep_stack;
 use crossgrain::plan::TableReuse;
 
@@ -46,8 +46,10 @@ pub(super) struct Batch<'a> {
     ends: Vec<usize>,
     /// The keys. Empty if candidates are tried unchanged.
     keys: Zeroizing<Vec<u8>>,
-    /// The prepared table of keys, kept for reuse.
-    table: Option<Inner>,
+    /// The prepared table of keys of each target by blocks, kept for reuse.
+    tables: Vec<Option<Inner>>,
+    /// Which of several derivations are needed. Empty for all.
+    needed: Vec<bool>,
     /// The seed for choosing a planted key, until that check is done.
     proof: Option<u64>,
     next: u128,
@@ -89,7 +91,7 @@ impl<'a> Batch<'a> {
         let key_bytes = search.key_bytes().unwrap_or(0);
         let made = match search.on_lanes() {
             Some(components) => Made::Lanes(components),
-            None => Made::Each(search.kdf().deriver(key_bytes)?),
+            None => Made::Each(search.kdf().deriver(key_bytes)?.only(search.needed())),
         };
         let most = match &made {
             Made::Lanes(components) => {
@@ -113,7 +115,8 @@ impl<'a> Batch<'a> {
             candidates: Zeroizing::default(),
             ends: Vec::with_capacity(most),
             keys: Zeroizing::new(Vec::with_capacity(most * key_bytes)),
-            table: None,
+            tables: Vec::new(),
+            needed: search.needed(),
             proof,
             next: 0,
             refused: Default::default(),
@@ -235,7 +238,7 @@ impl<'a> Batch<'a> {
             Made::Lanes(components) => {
                 let mut keys = self.room();
                 let words: Vec<_> = (0..self.numbers.len()).map(|place| self.candidate(place)).collect();
-                components.derive(&words, &mut keys)?;
+                components.derive(&words, &self.needed, &mut keys)?;
                 self.keys = keys;
                 Ok(())
             }
@@ -286,46 +289,88 @@ impl<'a> Batch<'a> {
     }
 
     fn try_keys(&mut self) -> Result<(), Error> {
-        let count = self.numbers.len();
-        match self.search.known() {
-            Known::Blocks(blocks) => {
-                for from in (0..count).step_by(BATCH_KEYS) {
-                    self.try_blocks(blocks, from..count.min(from + BATCH_KEYS))?;
-                }
-            }
-            Known::Test(test) => {
-                let prove = self.proof.take().is_some();
-                for place in 0..count {
-                    let key = self.key(place);
-                    if prove && place == 0 && !test.planted(key)?.holds(key)? {
-                        return Err(Error::Canary { kernel: test.name() });
-                    }
-                    if test.holds(key)? {
-                        self.hit(place);
-                    }
-                }
-            }
+        let (search, proof) = (self.search, self.proof.take());
+        let Known::Several(targets) = search.known() else {
+            return self.try_target(search.known(), (0, None), proof);
+        };
+        for (at, target) in targets.iter().enumerate().filter(|(_, target)| !target.is_finished()) {
+            self.try_target(target.known(), (at, Some(target)), proof)?;
         }
         Ok(())
     }
 
-    fn try_blocks(&mut self, blocks: &BlockSearch, places: Range<usize>) -> Result<(), Error> {
+    /// Tries all keys on one target, or on the only one.
+    fn try_target(
+        &mut self,
+        known: &Known,
+        (at, target): (usize, Option<&Target>),
+        proof: Option<u64>,
+    ) -> Result<(), Error> {
+        // The keys of one of several targets, back to back.
+        let mut own = Zeroizing::default();
+        if let Some(target) = target {
+            (0..self.numbers.len()).for_each(|place| target.gather(self.key(place), &mut own));
+        }
+        let is_own = target.is_some_and(|target| target.end().is_some());
+        match known {
+            Known::Blocks(blocks) => {
+                let keys = if is_own { own } else { std::mem::take(&mut self.keys) };
+                let tried = self.try_blocks(blocks, at, &keys, proof);
+                if !is_own {
+                    self.keys = keys;
+                }
+                tried
+            }
+            Known::Test(test) => {
+                let key_bytes = test.key_bytes().unwrap_or(0);
+                for place in 0..self.numbers.len() {
+                    let key = if is_own {
+                        &own[place * key_bytes..][..key_bytes]
+                    } else {
+                        self.key_of(&**test, place)
+                    };
+                    if proof.is_some() && place == 0 && !test.planted(key)?.holds(key)? {
+                        return Err(Error::Canary { kernel: test.name() });
+                    }
+                    if test.holds(key)? {
+                        self.hit(place, at, key);
+                    }
+                }
+                Ok(())
+            }
+            // Targets have no targets.
+            Known::Several(_) => Ok(()),
+        }
+    }
+
+    /// Tries the keys of all candidates on the target with index `target`.
+    fn try_blocks(
+        &mut self,
+        blocks: &BlockSearch,
+        target: usize,
+        all: &[u8],
+        mut proof: Option<u64>,
+    ) -> Result<(), Error> {
         let key_bytes = blocks.cipher().key_bytes();
         let none = Zeroizing::new(vec![0; key_bytes]);
+        self.tables.resize_with(self.tables.len().max(target + 1), || None);
         let mut found = Vec::new();
-        let keys = &self.keys[places.start * key_bytes..places.end * key_bytes];
-        if let Some(table) = &mut self.table {
-            table.refill(keys);
-        }
-        let table = self.table.get_or_insert_with(|| blocks.prepare(keys, TableReuse::Once));
-        blocks.search(&none, table, &mut found);
-        found.iter().for_each(|&(_, place)| self.hit(places.start + place));
-        if let Some(seed) = self.proof.take() {
-            let place = (seed % places.len() as u64) as usize;
-            let from = place / PROOF_KEYS * PROOF_KEYS;
-            let to = places.len().min(from + PROOF_KEYS);
-            let keys = &self.keys[(places.start + from) * key_bytes..(places.start + to) * key_bytes];
-            prove(blocks, TableReuse::Once, &none, keys, (0, place - from))?;
+        for (from, keys) in (0..).step_by(BATCH_KEYS).zip(all.chunks(BATCH_KEYS * key_bytes)) {
+            if let Some(table) = &mut self.tables[target] {
+                table.refill(keys);
+            }
+            let table = self.tables[target].get_or_insert_with(|| blocks.prepare(keys, TableReuse::Once));
+            blocks.search(&none, table, &mut found);
+            for (_, place) in found.drain(..) {
+                self.hit(from + place, target, &keys[place * key_bytes..][..key_bytes]);
+            }
+            if let Some(seed) = proof.take() {
+                let count = keys.len() / key_bytes;
+                let place = (seed % count as u64) as usize;
+                let from = place / PROOF_KEYS * PROOF_KEYS;
+                let keys = &keys[from * key_bytes..count.min(from + PROOF_KEYS) * key_bytes];
+                prove(blocks, TableReuse::Once, &none, keys, (0, place - from))?;
+            }
         }
         Ok(())
     }
@@ -355,11 +400,17 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn hit(&self, place: usize) {
+    /// The key of a candidate for a test. It is the candidate itself if the test accepts any length.
+    fn key_of(&self, test: &dyn Test, place: usize) -> &[u8] {
+        if test.key_bytes().is_some() { self.key(place) } else { self.candidate(place) }
+    }
+
+    fn hit(&self, place: usize, target: usize, key: &[u8]) {
         self.watch.hit(Hit {
             number: &self.base + self.numbers[place],
             candidate: self.whole_candidate(place),
-            key: Zeroizing::new(self.key(place).to_vec()),
+            key: Zeroizing::new(key.to_vec()),
+            target,
         });
     }
 }
@@ -387,7 +438,7 @@ impl<'a> Fed<'a> {
 
 /// Appends secret bytes. When a vector reallocates, it leaves a copy in freed memory; so this function moves
 /// and wipes the bytes.
-fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
+pub(super) fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     let len_bytes = all.len() + bytes.len();
     if len_bytes > all.capacity() {
         let mut longer = Zeroizing::new(Vec::with_capacity(2 * len_bytes));

@@ -56,10 +56,12 @@ impl Components {
         self.iterations >= SLOW_ITERATIONS
     }
 
-    /// Derives the keys of words, back to back.
-    pub(super) fn derive(&self, words: &[&[u8]], keys: &mut [u8]) -> Result<(), Error> {
+    /// Derives the keys of words, back to back. Parts that are not `needed` are left out; an empty slice stands for
+    /// all parts.
+    pub(super) fn derive(&self, words: &[&[u8]], needed: &[bool], keys: &mut [u8]) -> Result<(), Error> {
         let stride = self.parts.last().map_or(0, |(_, range)| range.end);
-        for (part, range) in &self.parts {
+        let is_needed = |at: &usize| needed.get(*at).is_none_or(|is_needed| *is_needed);
+        for (part, range) in (0..self.parts.len()).filter(is_needed).map(|at| &self.parts[at]) {
             match part {
                 Part::Lanes(lanes) => {
                     let keys = Keys { bytes: keys, stride, from: range.start };

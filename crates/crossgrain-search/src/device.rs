@@ -233,7 +233,7 @@ impl Run<'_> {
     fn periods(&self, table: &mut dyn Table, left: &Left, watch: &Watch<'_>) -> Result<(), Stop> {
         self.prove(table, &left.whole)?;
         let mut found = Vec::new();
-        while !watch.is_stopped() {
+        while !watch.should_stop() {
             let Some(Range { start: first, end }) = left.first(table.outers().max(1)) else { break };
             let count = usize::try_from(&end - &first).unwrap_or(usize::MAX);
             if let Err(failure) = table.search(&self.blocks.first(), &self.outer(&first, count)?, &mut found)

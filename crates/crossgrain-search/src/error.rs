@@ -49,6 +49,21 @@ pub enum Error {
     },
     /// A file of rules contains no rule.
     NoRules,
+    /// A file of masks in UTF-16.
+    MaskFile(io::Error),
+    /// A file of masks contains no mask.
+    NoMasks,
+    /// A line of a file of masks that is not valid.
+    BadMaskLine {
+        /// Its number, counted from 1.
+        line: u64,
+        /// The problem.
+        why: Box<Error>,
+    },
+    /// A word has 2⁶³ candidates or more.
+    ManyAffixes,
+    /// A second list of words is longer than 1 GiB.
+    LongList,
     /// A key derivation that cannot be carried out.
     BadKdf {
         /// The reason.
@@ -129,6 +144,15 @@ impl fmt::Display for Error {
                 quoted(&character.to_string())
             ),
             Self::NoRules => f.write_str("there is no rule: give one a line, and : for words as they are"),
+            Self::MaskFile(error) => write!(f, "the file of masks cannot be read: {error}"),
+            Self::NoMasks => f.write_str("there is no mask: give one on each line"),
+            Self::BadMaskLine { line, why } => write!(f, "line {line} of the file of masks: {why}"),
+            Self::ManyAffixes => {
+                f.write_str("every word has 2^63 candidates or more: shorten the mask, or use fewer rules")
+            }
+            Self::LongList => {
+                f.write_str("the second list is longer than 1 GiB, and it is held in memory: split it")
+            }
             Self::BadKdf { reason } => write!(f, "no key can be derived: {reason}"),
             Self::BadCandidate(refusal) => write!(f, "the candidate is {} for a key", refusal.reason()),
             Self::ShortCiphertext { len_bytes } => write!(
@@ -160,6 +184,7 @@ impl std::error::Error for Error {
             Self::Block(error) => Some(error),
             Self::ReadFile(error) | Self::Words(error) => Some(error),
             Self::File(error) => Some(error),
+            Self::BadMaskLine { why, .. } => Some(why),
             _ => None,
         }
     }

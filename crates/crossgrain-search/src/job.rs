@@ -8,16 +8,21 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
 
 use super::components::Components;
-use super::{BlockSearch, Derivation, Error, Kdf};
+use super::{BlockSearch, Derivation, Error, Kdf, Target};
 use crossgrain::plan::TableReuse;
 
 /// Bytes of a word list that a thread takes at a time if a key is quick to try.
 const CHUNK_BYTES: usize = 1 << 20;
+
+/// The usual bytes of a word. Lists are divided by bytes, and the candidates of one word by number.
+const BYTES_PER_CANDIDATE: u128 = 8;
 
 /// Recognises the right key where a block pair cannot express the condition. A test may be slow.
 pub trait Test: Send + Sync {
@@ -52,6 +57,8 @@ pub enum Known {
     Blocks(BlockSearch),
     /// By a test.
     Test(Box<dyn Test>),
+    /// Of several targets, each in its own way: see [`Search::several`].
+    Several(Vec<Target>),
 }
 
 /// How keys are derived from candidates, and how the right one is recognised.
@@ -74,14 +81,29 @@ pub struct Hit {
     pub candidate: Zeroizing<Vec<u8>>,
     /// The key derived from the candidate.
     pub key: Zeroizing<Vec<u8>>,
+    /// The index of the target, if the search has several; otherwise 0.
+    pub target: usize,
 }
 
 /// The observer of a search. It receives the hits, counts the candidates tried, and can stop the search from
 /// any thread.
 pub struct Watch<'a> {
     tried: AtomicU64,
+    /// Whether threads should look at `pause`.
+    is_held: AtomicBool,
     is_stopped: AtomicBool,
+    pause: Mutex<Pause>,
+    resumed: Condvar,
+    /// The number that is added to those of hits.
+    first: Mutex<BigUint>,
     on_hit: &'a (dyn Fn(Hit) + Sync),
+}
+
+#[derive(Default)]
+struct Pause {
+    since: Option<Instant>,
+    /// The duration of all pauses that have ended.
+    past: Duration,
 }
 
 impl Search {
@@ -125,7 +147,12 @@ impl Search {
         match &self.known {
             Known::Blocks(blocks) => Some(blocks.cipher().key_bytes()),
             Known::Test(test) => test.key_bytes(),
+            Known::Several(targets) => targets.iter().filter_map(Target::end).max(),
         }
+    }
+
+    pub(super) fn into_known(self) -> Known {
+        self.known
     }
 
     /// The derivation for devices. `None` if they do not have it.
@@ -140,10 +167,7 @@ impl Search {
 
     /// The name of the kernel or test that tries keys from tables of this use.
     pub fn kernel(&self, usage: TableReuse) -> String {
-        match &self.known {
-            Known::Blocks(blocks) => blocks.kernel(usage).to_owned(),
-            Known::Test(test) => test.name(),
-        }
+        self.known.kernel(usage)
     }
 
     /// Bytes of a word list that a thread should take at a time: fewer, the longer a candidate takes.
@@ -152,22 +176,80 @@ impl Search {
             _ if self.on_lanes().is_some_and(Components::is_slow) => 512,
             _ if self.on_lanes().is_some() => 2048,
             (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. } | Kdf::Argon2i { .. } | Kdf::Several(_)) => 256,
-            (Known::Test(test), _) if test.key_bytes().is_none() => 256,
+            (known, _) if known.takes_candidates() => 256,
             (_, Kdf::Pbkdf2 { .. }) => 1024,
-            (Known::Test(_), _) => 16 * 1024,
-            (Known::Blocks(_), _) => CHUNK_BYTES,
+            _ if self.is_by_blocks() => CHUNK_BYTES,
+            _ => 16 * 1024,
         }
     }
 
-    pub(super) const fn is_by_blocks(&self) -> bool {
-        matches!(self.known, Known::Blocks(_))
+    /// Candidates that a thread should take at a time, if words have many.
+    pub(super) fn taken_at_once(&self) -> u128 {
+        self.chunk_bytes() as u128 / BYTES_PER_CANDIDATE
+    }
+
+    /// Checks that candidates of this length can be keys, or that keys are derived from them.
+    ///
+    /// # Errors
+    /// [`Error::BadCandidate`] if not.
+    pub fn takes_length(&self, len_bytes: usize) -> Result<(), Error> {
+        match self.key_bytes() {
+            Some(key_bytes) if self.kdf.is_padding() => {
+                self.kdf.pad(&vec![0; len_bytes], &mut vec![0; key_bytes]).map_err(Error::BadCandidate)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_by_blocks(&self) -> bool {
+        self.known.is_by_blocks()
+    }
+}
+
+impl Known {
+    /// The name of the kernel or test.
+    fn kernel(&self, usage: TableReuse) -> String {
+        match self {
+            Self::Blocks(blocks) => blocks.kernel(usage).to_owned(),
+            Self::Test(test) => test.name(),
+            Self::Several(targets) => {
+                let mut names: Vec<_> = targets.iter().map(|target| target.known().kernel(usage)).collect();
+                names.dedup();
+                names.join(" and ")
+            }
+        }
+    }
+
+    fn is_by_blocks(&self) -> bool {
+        match self {
+            Self::Blocks(_) => true,
+            Self::Test(_) => false,
+            Self::Several(targets) => targets.iter().all(|target| target.known().is_by_blocks()),
+        }
+    }
+
+    /// Whether candidates are tried unchanged, on one target at least. These tests derive keys.
+    fn takes_candidates(&self) -> bool {
+        match self {
+            Self::Blocks(_) => false,
+            Self::Test(test) => test.key_bytes().is_none(),
+            Self::Several(targets) => targets.iter().any(|target| target.end().is_none()),
+        }
     }
 }
 
 impl<'a> Watch<'a> {
     /// An observer that calls `on_hit` for every hit, on the thread that finds it.
     pub fn new(on_hit: &'a (dyn Fn(Hit) + Sync)) -> Self {
-        Self { tried: AtomicU64::new(0), is_stopped: AtomicBool::new(false), on_hit }
+        Self {
+            tried: AtomicU64::new(0),
+            is_held: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
+            pause: Mutex::default(),
+            resumed: Condvar::new(),
+            first: Mutex::default(),
+            on_hit,
+        }
     }
 
     /// The number of candidates tried so far.
@@ -175,9 +257,10 @@ impl<'a> Watch<'a> {
         self.tried.load(Ordering::Relaxed)
     }
 
-    /// Asks the search to stop soon.
+    /// Asks the search to stop soon, also if it is paused.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
+        self.resume();
     }
 
     /// Whether the search was asked to stop.
@@ -185,11 +268,60 @@ impl<'a> Watch<'a> {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
+    /// Asks all threads of the search to wait soon, until [`Watch::resume`] or [`Watch::stop`].
+    pub fn pause(&self) {
+        let mut pause = self.lock();
+        if !self.is_stopped() {
+            pause.since.get_or_insert_with(Instant::now);
+            self.is_held.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets a paused search go on.
+    pub fn resume(&self) {
+        let mut pause = self.lock();
+        let since = pause.since.take();
+        pause.past += since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.is_held.store(false, Ordering::Relaxed);
+        self.resumed.notify_all();
+    }
+
+    /// Whether the search is paused.
+    pub fn is_paused(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
+
+    /// The duration of all pauses.
+    pub fn paused(&self) -> Duration {
+        let pause = self.lock();
+        pause.past + pause.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Sets the number of the first candidate of the space that is searched next. It is added to the numbers of
+    /// hits.
+    pub fn begin_at(&self, first: BigUint) {
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = first;
+    }
+
+    /// Waits while the search is paused. Returns whether it was asked to stop.
+    pub(super) fn should_stop(&self) -> bool {
+        if self.is_held.load(Ordering::Relaxed) {
+            let pause = self.lock();
+            drop(self.resumed.wait_while(pause, |pause| pause.since.is_some()));
+        }
+        self.is_stopped()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pause> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn add_tried(&self, count: u64) {
         self.tried.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(super) fn hit(&self, hit: Hit) {
+    pub(super) fn hit(&self, mut hit: Hit) {
+        hit.number += &*self.first.lock().unwrap_or_else(PoisonError::into_inner);
         (self.on_hit)(hit);
     }
 }
@@ -208,6 +340,7 @@ impl fmt::Debug for Known {
         match self {
             Self::Blocks(blocks) => blocks.fmt(f),
             Self::Test(test) => write!(f, "Test({})", test.name()),
+            Self::Several(targets) => write!(f, "Several({targets:?})"),
         }
     }
 }

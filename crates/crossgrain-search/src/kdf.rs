@@ -83,6 +83,8 @@ pub(super) struct Deriver {
     kind: Kind,
     /// The memory of Argon2, enough for the largest of several derivations.
     memory: Zeroizing<Vec<Block>>,
+    /// Which of several derivations are carried out. Empty for all.
+    needed: Vec<bool>,
 }
 
 enum Kind {
@@ -127,7 +129,7 @@ impl Kdf {
             return bad("there is no memory for argon2 on every thread: use fewer threads");
         }
         memory.resize(block_count, Block::default());
-        Ok(Deriver { kind, memory })
+        Ok(Deriver { kind, memory, needed: Vec::new() })
     }
 
     fn kind(&self, key_bytes: usize) -> Result<Kind, Error> {
@@ -187,7 +189,12 @@ fn argon2(algorithm: Algorithm, salt: &[u8], [memory_kib, passes, lanes]: [u32; 
 impl Deriver {
     /// Derives a key from a candidate.
     pub(super) fn derive(&mut self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
-        self.kind.derive(&mut self.memory, candidate, key)
+        self.kind.derive(&mut self.memory, &self.needed, candidate, key)
+    }
+
+    /// Restricts several derivations to those that are needed. The others leave their part of the key as it is.
+    pub(super) fn only(self, needed: Vec<bool>) -> Self {
+        Self { needed, ..self }
     }
 }
 
@@ -201,7 +208,13 @@ impl Kind {
         }
     }
 
-    fn derive(&self, memory: &mut [Block], candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
+    fn derive(
+        &self,
+        memory: &mut [Block],
+        needed: &[bool],
+        candidate: &[u8],
+        key: &mut [u8],
+    ) -> Result<(), Refusal> {
         match self {
             Self::Padding(kdf) => return pad(kdf, candidate, key),
             Self::BytesToKey(hash, salt) => bytes_to_key(*hash, candidate, salt, key),
@@ -219,9 +232,11 @@ impl Kind {
             }
             Self::Several(kinds) => {
                 let mut rest = key;
-                for (kind, part_bytes) in kinds {
+                for (at, (kind, part_bytes)) in kinds.iter().enumerate() {
                     let (part, after) = rest.split_at_mut(*part_bytes);
-                    kind.derive(memory, candidate, part)?;
+                    if needed.get(at).is_none_or(|is_needed| *is_needed) {
+                        kind.derive(memory, &[], candidate, part)?;
+                    }
                     rest = after;
                 }
             }

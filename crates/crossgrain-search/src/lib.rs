@@ -5,13 +5,16 @@
 //! slower [`Test`]. [`pairs`] finds these blocks in data of most modes.
 //!
 //! Candidates of a [`Space`] are numbered, not stored, and a [`Part`] is a range of numbers. Numbers are
-//! exact at any size. Candidates may also be the [`Words`] of a list, changed by [`Rule`]s. A [`Kdf`] derives
-//! keys from candidates. [`mod@format`] reads the headers of encrypted files.
+//! exact at any size. [`Spaces`] are several of them in sequence. Candidates may also be the [`Words`] of a list,
+//! changed by [`Rule`]s and extended by an [`Affix`]. A [`Kdf`] derives keys from candidates. [`mod@format`] reads
+//! the headers of encrypted files.
 
 #![deny(unsafe_code)]
 
+mod affix;
 mod batch;
 mod block;
+mod changes;
 mod components;
 #[cfg(feature = "compressed")]
 mod compressed;
@@ -29,15 +32,20 @@ mod known;
 mod lanes;
 mod listed;
 mod mask;
+mod mask_file;
 mod one_by_one;
 mod part;
 mod rule;
 mod shard;
 mod space;
+mod spaces;
+mod targets;
 mod test;
 mod words;
 
+pub use affix::{Affix, Side};
 pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
+pub use changes::Changes;
 #[cfg(feature = "compressed")]
 pub use compressed::Decompressed;
 pub use counted::Counted;
@@ -51,10 +59,13 @@ pub use kdf::Kdf;
 pub use known::{BlockMode, Data, pairs};
 pub use listed::WordSearch;
 pub use mask::{OWN_SETS, Sets, key_mask};
+pub use mask_file::masks;
 pub use num_bigint::BigUint;
 pub use part::{Part, Shard};
 pub use rule::{Rule, Unknown};
 pub use shard::SpaceSearch;
 pub use space::Space;
+pub use spaces::{InSpace, Spaces};
+pub use targets::Target;
 pub use test::{File, Look, Plausible, Tagged, XtsSector};
 pub use words::{Chunk, Form, InChunk, Refusal, Refused, WORD_BYTES_MAX, Words};

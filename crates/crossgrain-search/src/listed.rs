@@ -1,24 +1,24 @@
 //! Searches the words of a list under rules, on all threads and on devices that derive keys.
 //!
-//! All threads take chunks from one list. A normal thread searches one chunk at a time. A thread that feeds a
-//! device takes as many words as the device prefers. If the device fails, the chunks that it did not finish
-//! are given back, and other threads take them. Invariant: each candidate is tried and counted exactly once,
+//! All threads take chunks from one list, or parts of a chunk if its words have many candidates. A normal thread
+//! searches one at a time. A thread that feeds a device takes as many words as the device prefers. If the device
+//! fails, the candidates that it did not finish are given back, and other threads take them. Invariant: each candidate is tried and counted exactly once,
 //! even if devices fail.
 
 use std::fmt;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigUint;
-use zeroize::Zeroizing;
 
 use super::batch::Batch;
+use super::changes::{Changes, Maker};
 use super::deriving::Deriving;
 use super::job::mixed;
-use super::words::{Refused, Words};
-use super::{Chunk, Error, Rule, Search, Watch};
+use super::words::{Refused, Taken, Words};
+use super::{Error, Rule, Search, Watch};
 use crossgrain::engine as pool;
 
 /// The most bytes of a list that are held for a device.
@@ -27,24 +27,17 @@ const HELD_BYTES_MAX: usize = 1 << 26;
 /// A search of words, with the data that all its chunks share.
 pub struct WordSearch<'a> {
     search: &'a Search,
-    rules: &'a [Rule],
+    changes: Changes<'a>,
     range: Range<u128>,
     devices: &'a [Deriving],
 }
 
-/// A chunk taken by a thread.
-struct Taken {
-    chunk: Chunk,
-    /// Candidates with a number below this were tried.
-    next: u128,
-}
-
-/// The source of chunks.
+/// The source of candidates.
 struct Source<'a, R> {
     list: &'a Mutex<Words<R>>,
-    /// The number of chunks that may still be taken.
+    /// How often threads may still take candidates.
     left: AtomicU64,
-    /// Chunks that failed devices gave back.
+    /// Candidates that failed devices gave back.
     back: Mutex<Vec<Taken>>,
 }
 
@@ -52,7 +45,12 @@ impl<'a> WordSearch<'a> {
     /// A search of the words of a list under all rules. Candidates are numbered word by word, and within a
     /// word rule by rule. Only numbers in `range` are tried.
     pub const fn new(search: &'a Search, rules: &'a [Rule], range: Range<u128>) -> Self {
-        Self { search, rules, range, devices: &[] }
+        Self::changed(search, Changes::by_rules(rules), range)
+    }
+
+    /// The same for words changed by rules and affixes.
+    pub const fn changed(search: &'a Search, changes: Changes<'a>, range: Range<u128>) -> Self {
+        Self { search, changes, range, devices: &[] }
     }
 
     /// The same search with devices that derive keys in addition to the CPU.
@@ -61,7 +59,8 @@ impl<'a> WordSearch<'a> {
         Self { devices, ..self }
     }
 
-    /// Searches up to `chunks` chunks of a list.
+    /// Searches up to `chunks` chunks of a list. Of a chunk with many candidates, a thread takes only a part, which
+    /// counts as a chunk. The list keeps the rest for the next call.
     ///
     /// Returns whether it ran to the end; false if it was stopped.
     ///
@@ -82,11 +81,16 @@ impl<'a> WordSearch<'a> {
                 self.thread(device, &source, refused, watch)
             });
             done.into_iter().collect::<Result<(), Error>>()?;
-            // A device may have given chunks back after the other threads had finished.
-            if source.is_done() || watch.is_stopped() {
+            // A device may have given candidates back after the other threads had finished.
+            if source.is_done() || watch.should_stop() {
                 return Ok(!watch.is_stopped());
             }
         }
+    }
+
+    /// The number of the first candidate of a list that was not taken yet.
+    pub fn next<R: Read>(&self, list: &Words<R>) -> u128 {
+        list.untaken.as_ref().map_or_else(|| self.changes.first(list.next()), |taken| taken.numbers.start)
     }
 
     /// The work of one thread, until no chunk is left. Afterwards no key remains on its stack.
@@ -118,7 +122,7 @@ impl<'a> WordSearch<'a> {
             }
         }
         while let Some(taken) = source.any(self, watch)? {
-            let proof = Some(mixed(taken.chunk.first()));
+            let proof = Some(mixed(taken.numbers.start as u64));
             let mut batch = Batch::new(self.search, watch, BigUint::ZERO, proof)?;
             self.push(&taken, &mut batch, watch)?;
             batch.flush()?;
@@ -127,8 +131,8 @@ impl<'a> WordSearch<'a> {
         Ok(())
     }
 
-    /// Feeds chunks to a device in order until none is left. `held` collects the chunks that may be
-    /// unfinished if the device fails.
+    /// Feeds candidates to a device in order until none is left. `held` collects those that may be unfinished if
+    /// the device fails.
     fn feed<R: Read>(
         &self,
         batch: &mut Batch<'_>,
@@ -136,8 +140,8 @@ impl<'a> WordSearch<'a> {
         held: &mut Vec<Taken>,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        while let Some(chunk) = source.chunk(self, watch)? {
-            held.push(Taken { chunk, next: 0 });
+        while let Some(taken) = source.take(self, watch)? {
+            held.push(taken);
             if let Some(taken) = held.last() {
                 self.push(taken, batch, watch)?;
             }
@@ -147,36 +151,40 @@ impl<'a> WordSearch<'a> {
                 batch.flush()?;
                 held.clear();
             }
-            held.retain(|taken| self.numbers(&taken.chunk).end > batch.next());
+            held.retain(|taken| taken.numbers.end > batch.next());
         }
-        if watch.is_stopped() { Ok(()) } else { batch.flush() }
+        if watch.should_stop() { Ok(()) } else { batch.flush() }
     }
 
-    /// The numbers of a chunk's candidates.
-    fn numbers(&self, chunk: &Chunk) -> Range<u128> {
-        let number = |line: u64| u128::from(line) * self.rules.len() as u128;
-        number(chunk.first())..number(chunk.first() + chunk.count())
-    }
-
-    /// Adds the candidates of a chunk to a batch.
+    /// Adds candidates to a batch.
     fn push(&self, taken: &Taken, batch: &mut Batch<'_>, watch: &Watch<'_>) -> Result<(), Error> {
-        let Taken { chunk, next } = taken;
-        let (numbers, range) = (self.numbers(chunk), self.range.start.max(*next)..self.range.end);
-        if numbers.end <= range.start || numbers.start >= range.end {
+        let Taken { chunk, numbers } = taken;
+        if numbers.is_empty() {
             return Ok(());
         }
-        let is_plain =
-            range.start <= numbers.start && numbers.end <= range.end && self.rules == [Rule::nothing()];
-        let mut made =
-            Made { rules: self.rules, range, bytes: Zeroizing::default(), candidate: Zeroizing::default() };
-        let (mut words, mut line) = (chunk.words(), chunk.first());
-        while !watch.is_stopped() {
+        let is_plain = *numbers == self.changes.numbers(chunk) && self.changes.are_none();
+        // This fits, as numbers are those of lines of this chunk.
+        let mut line = (numbers.start / u128::from(self.changes.per_word())) as u64;
+        let (mut words, mut maker) = (chunk.words(), Maker::new(self.changes));
+        if let Some(before) = (line - chunk.first()).checked_sub(1) {
+            words.nth(before as usize);
+        }
+        while self.changes.first(line) < numbers.end && !watch.should_stop() {
             // Keys in a uniform format are moved in groups, without a look at each word.
             let taken = if is_plain { batch.take(line.into(), &mut words)? as u64 } else { 0 };
             line += taken;
             if taken == 0 {
                 let Some(word) = words.next() else { break };
-                made.push(chunk, word, line, batch)?;
+                maker.each(chunk, (line, word), numbers, |number, made| {
+                    let made = match made {
+                        // A stopped search leaves out the rest of a word, which may have many candidates.
+                        Ok(_) if watch.should_stop() => Ok(()),
+                        Ok(candidate) => batch.push(number, candidate)?,
+                        Err(refusal) => Err(refusal),
+                    };
+                    made.err().into_iter().for_each(|refusal| batch.refuse(refusal, line));
+                    Ok::<_, Error>(())
+                })?;
                 line += 1;
             }
         }
@@ -185,87 +193,61 @@ impl<'a> WordSearch<'a> {
 }
 
 impl<R: Read> Source<'_, R> {
-    /// The next chunk of the list, if it has candidates to be searched.
-    fn chunk(&self, search: &WordSearch<'_>, watch: &Watch<'_>) -> Result<Option<Chunk>, Error> {
+    /// The next candidates of the list.
+    fn take(&self, search: &WordSearch<'_>, watch: &Watch<'_>) -> Result<Option<Taken>, Error> {
         let is_left =
             self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = u128::from(list.next()) * search.rules.len() as u128 >= search.range.end;
-        if is_left.is_err() || past || watch.is_stopped() {
+        if is_left.is_err() {
             return Ok(None);
         }
-        list.chunk().map_err(Error::Words)
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        while !watch.should_stop() {
+            let Taken { chunk, numbers } = match list.untaken.take() {
+                Some(taken) => taken,
+                None if search.changes.first(list.next()) >= search.range.end => break,
+                None => {
+                    let Some(chunk) = list.chunk().map_err(Error::Words)? else { break };
+                    let Range { start, end } = search.changes.numbers(&chunk);
+                    let numbers = start.max(search.range.start)..end.min(search.range.end);
+                    Taken { chunk: Arc::new(chunk), numbers }
+                }
+            };
+            if numbers.is_empty() {
+                continue;
+            }
+            let end = numbers.end.min(numbers.start.saturating_add(search.search.taken_at_once()));
+            if end < numbers.end {
+                list.untaken = Some(Taken { chunk: Arc::clone(&chunk), numbers: end..numbers.end });
+            }
+            return Ok(Some(Taken { chunk, numbers: numbers.start..end }));
+        }
+        Ok(None)
     }
 
-    /// The next chunk, or one that was given back.
+    /// The next candidates, or some that were given back.
     fn any(&self, search: &WordSearch<'_>, watch: &Watch<'_>) -> Result<Option<Taken>, Error> {
-        if watch.is_stopped() {
+        if watch.should_stop() {
             return Ok(None);
         }
         let back = self.back.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match back {
-            Some(taken) => Ok(Some(taken)),
-            None => Ok(self.chunk(search, watch)?.map(|chunk| Taken { chunk, next: 0 })),
-        }
+        if back.is_some() { Ok(back) } else { self.take(search, watch) }
     }
 
-    /// Gives back chunks whose candidates from `next` on were not tried.
+    /// Gives back candidates, of which those from number `next` on were not tried.
     fn give_back(&self, held: Vec<Taken>, next: u128) {
-        let back = held.into_iter().map(|taken| Taken { next, ..taken });
-        self.back.lock().unwrap_or_else(PoisonError::into_inner).extend(back);
+        let rest =
+            |Taken { chunk, numbers }: Taken| Taken { chunk, numbers: numbers.start.max(next)..numbers.end };
+        self.back.lock().unwrap_or_else(PoisonError::into_inner).extend(held.into_iter().map(rest));
     }
 
-    /// Whether no chunk that was given back is waiting.
+    /// Whether nothing that was given back is waiting.
     fn is_done(&self) -> bool {
         self.back.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
-/// Applies rules to words. The buffers are reused from word to word.
-struct Made<'a> {
-    rules: &'a [Rule],
-    range: Range<u128>,
-    bytes: Zeroizing<Vec<u8>>,
-    candidate: Zeroizing<Vec<u8>>,
-}
-
-impl Made<'_> {
-    /// Adds the candidates made from a word to a batch.
-    fn push(&mut self, chunk: &Chunk, word: &[u8], line: u64, batch: &mut Batch<'_>) -> Result<(), Error> {
-        let Self { rules, range, bytes, candidate } = self;
-        let per_word = rules.len() as u128;
-        let first = u128::from(line) * per_word;
-        if first >= range.end || first + per_word <= range.start {
-            return Ok(());
-        }
-        let word = match chunk.read(word, bytes) {
-            Ok(word) => word,
-            Err(refusal) => {
-                batch.refuse(refusal, line);
-                return Ok(());
-            }
-        };
-        for (number, rule) in (first..).zip(*rules) {
-            if !range.contains(&number) {
-                continue;
-            }
-            let made = if rule.is_nothing() {
-                batch.push(number, word)?
-            } else if rule.apply(word, candidate) {
-                batch.push(number, candidate)?
-            } else {
-                continue;
-            };
-            if let Err(refusal) = made {
-                batch.refuse(refusal, line);
-            }
-        }
-        Ok(())
-    }
-}
-
 impl fmt::Debug for WordSearch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WordSearch({} rules, {:?}, {:?})", self.rules.len(), self.range, self.devices)
+        write!(f, "WordSearch({:?}, {:?}, {:?})", self.changes, self.range, self.devices)
     }
 }

@@ -3,6 +3,8 @@
 //! Source: names and contents of the sets are hashcat's (its manual, "Built-in charsets"). Unlike in hashcat,
 //! the last place varies fastest, and values are tried in the order in which they are listed.
 
+use std::ops::RangeInclusive;
+
 use zeroize::Zeroizing;
 
 use super::{Error, Space};
@@ -80,6 +82,24 @@ impl Sets {
         })
     }
 
+    /// The spaces of the first places of a mask, one space for each number of places in `lengths` that the mask
+    /// has. Places are bytes, or hex digits of keys if `is_hex` is set, and then only even numbers count.
+    ///
+    /// # Errors
+    /// As [`Sets::bytes`] and [`Sets::hex`].
+    pub fn growing(
+        &self,
+        mask: &[u8],
+        lengths: RangeInclusive<usize>,
+        is_hex: bool,
+    ) -> Result<Vec<Space>, Error> {
+        let places = some(self.places(mask)?)?;
+        let lengths = (*lengths.start()).max(1)..=(*lengths.end()).min(places.len());
+        let space =
+            |len: usize| if is_hex { digits(&places[..len]) } else { Space::of_bytes(&places[..len]) };
+        lengths.filter(|len| !is_hex || len.is_multiple_of(2)).map(space).collect()
+    }
+
     /// The strings that a mask describes, one byte per place.
     ///
     /// # Errors
@@ -93,12 +113,16 @@ impl Sets {
     /// # Errors
     /// As [`Sets::bytes`]; [`Error::NoHexDigit`] and [`Error::OddDigits`] if the mask does not describe hex.
     pub fn hex(&self, mask: &[u8]) -> Result<Space, Error> {
-        let value =
-            |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8).ok_or(Error::NoHexDigit);
-        let values = |place: Vec<u8>| place.into_iter().map(value).collect::<Result<Vec<_>, _>>();
-        let places: Result<Vec<_>, _> = self.places(mask)?.into_iter().map(values).collect();
-        Space::of_halves(&some(places?)?)
+        digits(&some(self.places(mask)?)?)
     }
+}
+
+/// The keys with one of the listed hex digits at each place.
+fn digits(places: &[Vec<u8>]) -> Result<Space, Error> {
+    let value =
+        |&digit: &u8| char::from(digit).to_digit(16).map(|value| value as u8).ok_or(Error::NoHexDigit);
+    let values = |place: &Vec<u8>| place.iter().map(value).collect::<Result<Vec<_>, _>>();
+    Space::of_halves(&places.iter().map(values).collect::<Result<Vec<_>, _>>()?)
 }
 
 /// The keys of which some hex digits are known. `?` marks an unknown digit.

@@ -71,7 +71,7 @@ impl<'a> OneByOne<'a> {
             });
             done.into_iter().collect::<Result<(), Error>>()?;
             // A device may have given candidates back after the other threads had finished.
-            if self.left().is_empty() || self.watch.is_stopped() {
+            if self.left().is_empty() || self.watch.should_stop() {
                 return Ok(());
             }
         }
@@ -108,7 +108,7 @@ impl<'a> OneByOne<'a> {
     /// stopped.
     fn take(&self, most: u64) -> Option<Range<u64>> {
         let mut left = self.left();
-        if most == 0 || self.watch.is_stopped() {
+        if most == 0 || self.watch.should_stop() {
             return None;
         }
         let Range { start, end } = left.pop()?;
@@ -129,7 +129,7 @@ impl<'a> OneByOne<'a> {
             self.space.candidates(&(self.first + taken.start), (taken.end - taken.start) as usize);
         let candidates = candidates.chunks_exact(self.space.len_bytes());
         for (number, candidate) in (taken.start..).zip(candidates) {
-            if self.watch.is_stopped() {
+            if self.watch.should_stop() {
                 return Ok(());
             }
             batch.push(number.into(), candidate)?.map_err(Error::BadCandidate)?;

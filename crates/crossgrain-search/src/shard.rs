@@ -156,7 +156,7 @@ impl SpaceSearch<'_> {
             _ => self.on_cpu(range, watch)?,
         }
         let is_whole = watch.tried().wrapping_sub(before) == count;
-        if watch.is_stopped() {
+        if watch.should_stop() {
             return Ok(is_whole);
         }
         if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
@@ -207,7 +207,7 @@ impl SpaceSearch<'_> {
     fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
         let threads = pool::threads();
         // A pool of one thread only feeds the device.
-        while threads > 1 && !watch.is_stopped() {
+        while threads > 1 && !watch.should_stop() {
             let most = (ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1);
             let Some(Range { start, end }) = left.last(most) else { break };
             self.on_cpu(&(start * period..end * period), watch)?;
@@ -217,7 +217,7 @@ impl SpaceSearch<'_> {
 
     /// Searches on the CPU.
     fn on_cpu(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<(), Error> {
-        if range.is_empty() || watch.is_stopped() {
+        if range.is_empty() || watch.should_stop() {
             return Ok(());
         }
         let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
@@ -285,13 +285,13 @@ impl SpaceSearch<'_> {
         count: usize,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        if watch.is_stopped() {
+        if watch.should_stop() {
             return Ok(());
         }
         let outer = self.padded(&self.space.outer(first, count), blocks)?;
         let mut found = Vec::new();
         for (range, table) in &self.tables {
-            if watch.is_stopped() {
+            if watch.should_stop() {
                 break;
             }
             blocks.search(&outer, table, &mut found);
@@ -362,7 +362,7 @@ impl SpaceSearch<'_> {
 
     fn hit(&self, number: BigUint, watch: &Watch<'_>) -> Result<(), Error> {
         let (candidate, key) = (self.space.candidates(&number, 1), self.key(&number)?);
-        watch.hit(Hit { number, candidate, key });
+        watch.hit(Hit { number, candidate, key, target: 0 });
         Ok(())
     }
 

@@ -13,6 +13,8 @@
 
 use std::fmt;
 use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memrchr};
 use zeroize::Zeroizing;
@@ -50,6 +52,14 @@ pub struct Words<R> {
     is_begun: bool,
     is_at_end: bool,
     is_cut: bool,
+    /// The rest of the last chunk, if a search has not taken all its candidates.
+    pub(super) untaken: Option<Taken>,
+}
+
+/// Candidates of a chunk, by their numbers.
+pub(super) struct Taken {
+    pub(super) chunk: Arc<Chunk>,
+    pub(super) numbers: Range<u128>,
 }
 
 /// Some consecutive words of a list. Overwritten when dropped.
@@ -94,6 +104,7 @@ impl<R: Read> Words<R> {
             is_begun: false,
             is_at_end: false,
             is_cut: false,
+            untaken: None,
         }
     }
 

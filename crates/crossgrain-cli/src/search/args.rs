@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Parser as _, ValueEnum};
+use clap::{ArgGroup, Parser as _};
 use crossgrain::Cipher;
 use crossgrain::mode::Mode;
-use crossgrain_search::format::{FORMATS, Format};
+use crossgrain_search::format::Format;
 use crossgrain_search::{BigUint, Hash, Shard};
 
 use super::EXIT_CODES;
+use super::names::{FormName, HeaderName, KdfName, LookName, formats, hashes};
 use super::session::{Session, State};
 use crate::device::Asked;
 use crate::error::Error;
@@ -19,11 +19,12 @@ use crate::typed::{ciphers, memory_in_kib, modes};
 /// another one are listed too, because clap does not enforce the requirement if the required argument is in
 /// conflict.
 #[rustfmt::skip] // a list
-const SAID_BY_SESSIONS: [&str; 40] = [
+const SAID_BY_SESSIONS: [&str; 52] = [
     "cipher", "plain", "crypt", "hashcat", "file", "format", "hash", "pbkdf2", "slot", "header", "pim", "looks", "mode", "iv", "aad", "tag", "sector",
-    "candidates", "hex", "set1", "set2", "set3", "set4", "form", "rule", "rules", "strict_rules", "kdf", "salt",
+    "candidates", "hex", "set1", "set2", "set3", "set4", "mask_before", "mask_after", "words_after", "increment",
+    "increment_min", "increment_max", "rule_right", "stdout", "form", "rule", "rules", "strict_rules", "kdf", "salt",
     "iterations", "log_n", "block_size", "lanes", "memory", "skip", "limit", "shard", "keyspace", "output",
-    "all",
+    "all", "targets", "any_target", "pot", "show",
 ];
 
 /// Search for a lost key by plaintext that is known.
@@ -34,6 +35,7 @@ const SAID_BY_SESSIONS: [&str; 40] = [
 #[derive(clap::Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(group = ArgGroup::new("candidates").args(["key_mask", "mask", "words", "range"]))]
+#[command(group = ArgGroup::new("masks").args(["mask", "mask_before", "mask_after"]).multiple(true))]
 pub(crate) struct Args {
     /// The block cipher, with its key size in bits
     #[arg(long, value_parser = ciphers())]
@@ -53,9 +55,17 @@ pub(crate) struct Args {
     pub(super) hashcat: Vec<String>,
 
     /// An encrypted file or device: candidates are its passphrase. A file of `crossgrain encrypt` may have a
-    /// key instead
+    /// key instead. May be repeated: the passphrase of each file is searched for
     #[arg(long, value_name = "FILE", conflicts_with_all = ["crypt", "hashcat", "kdf", "iv", "aad", "tag", "sector"])]
-    pub(super) file: Option<PathBuf>,
+    pub(super) file: Vec<PathBuf>,
+
+    /// A list of pairs as --hashcat takes them, one per line. Each is a target with a key of its own
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "hashcat", "file", "looks"])]
+    pub(super) targets: Option<PathBuf>,
+
+    /// Stop when one of several targets is found, instead of all
+    #[arg(long)]
+    pub(super) any_target: bool,
 
     /// The format of the file; recognised by its first bytes unless given. VeraCrypt and TrueCrypt files are
     /// not recognised
@@ -113,28 +123,48 @@ pub(crate) struct Args {
     pub(super) key_mask: Option<String>,
 
     /// Candidates: a character or a set for every byte, as in hashcat: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4,
-    /// ?? for ?
+    /// ?? for ?. The name of a file that ends in .hcmask stands for the masks in it, one per line
     #[arg(long, value_name = "MASK")]
     pub(super) mask: Option<String>,
 
+    /// A mask whose strings are put before each word; each word with each string is a candidate
+    #[arg(long, value_name = "MASK", requires = "words")]
+    pub(super) mask_before: Option<String>,
+
+    /// The same after each word
+    #[arg(long, value_name = "MASK", requires = "words")]
+    pub(super) mask_after: Option<String>,
+
+    /// Masks also stand for their first places: for one place first, then for two, up to all of them
+    #[arg(short, long, requires = "masks")]
+    pub(super) increment: bool,
+
+    /// The least number of places with --increment
+    #[arg(long, value_name = "N", requires = "increment", default_value_t = 1)]
+    pub(super) increment_min: usize,
+
+    /// The largest number of places with --increment
+    #[arg(long, value_name = "N", requires = "increment")]
+    pub(super) increment_max: Option<usize>,
+
     /// The mask has a place for every hex digit of the key
-    #[arg(long, requires = "mask")]
+    #[arg(long, requires = "masks")]
     pub(super) hex: bool,
 
     /// The set ?1: characters and sets
-    #[arg(short = '1', long, value_name = "SET", requires = "mask")]
+    #[arg(short = '1', long, value_name = "SET", requires = "masks")]
     pub(super) set1: Option<String>,
 
     /// The set ?2
-    #[arg(short = '2', long, value_name = "SET", requires = "mask")]
+    #[arg(short = '2', long, value_name = "SET", requires = "masks")]
     pub(super) set2: Option<String>,
 
     /// The set ?3
-    #[arg(short = '3', long, value_name = "SET", requires = "mask")]
+    #[arg(short = '3', long, value_name = "SET", requires = "masks")]
     pub(super) set3: Option<String>,
 
     /// The set ?4
-    #[arg(short = '4', long, value_name = "SET", requires = "mask")]
+    #[arg(short = '4', long, value_name = "SET", requires = "masks")]
     pub(super) set4: Option<String>,
 
     /// Candidates: the words of a file, `-` for standard input. Lists may be compressed by gzip, xz or zstd
@@ -145,13 +175,28 @@ pub(crate) struct Args {
     #[arg(long, default_value = "lines", requires = "words")]
     pub(super) form: FormName,
 
+    /// A second list: each of its words is put after each word of --words
+    #[arg(long, value_name = "FILE", requires = "words")]
+    pub(super) words_after: Option<PathBuf>,
+
     /// A rule for words, in hashcat's notation; may be repeated
-    #[arg(long, value_name = "RULE", requires = "words", conflicts_with = "rules")]
+    #[arg(
+        short = 'j',
+        long,
+        visible_alias = "rule-left",
+        value_name = "RULE",
+        requires = "words",
+        conflicts_with = "rules"
+    )]
     pub(super) rule: Vec<String>,
 
     /// A file of rules, one per line; if it is repeated, each rule of one file is followed by each of the next
     #[arg(long, value_name = "FILE", requires = "words")]
     pub(super) rules: Vec<PathBuf>,
+
+    /// A rule for the words of --words-after
+    #[arg(short = 'k', long, value_name = "RULE", requires = "words_after")]
+    pub(super) rule_right: Option<String>,
 
     /// Refuse rules that have unknown functions, instead of skipping them with a warning
     #[arg(long, requires = "rules")]
@@ -201,23 +246,40 @@ pub(crate) struct Args {
     #[arg(long, value_name = "i/n", value_parser = |text: &str| text.parse::<Shard>())]
     pub(super) shard: Option<Shard>,
 
-    /// Print how many candidates there are, and try none
+    /// Print how many candidates there are, and try none. No target is needed
     #[arg(long)]
     pub(super) keyspace: bool,
+
+    /// Print the candidates, one per line, and try none. No target is needed
+    #[arg(long, conflicts_with_all = ["keyspace", "session", "json"])]
+    pub(super) stdout: bool,
+
+    /// Stop after this number of seconds, without those of pauses
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) runtime: Option<u32>,
 
     /// Keep a journal in NAME.session and found keys in NAME.found, both in the current directory, so that
     /// the search can be continued
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     pub(super) session: Option<PathBuf>,
 
-    /// Continue the session with the arguments in its journal; only --json, --threads, --device and
-    /// --explain may be given in addition
+    /// Continue the session with the arguments in its journal; only --json, --threads, --device,
+    /// --runtime and --explain may be given in addition
     #[arg(long, requires = "session", conflicts_with_all = SAID_BY_SESSIONS)]
     pub(super) restore: bool,
 
     /// A file to which found keys are appended
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
+
+    /// A file of found keys for all searches, which contains secrets. A target whose key is in it is not searched
+    /// again, and found keys are added
+    #[arg(long, value_name = "POT")]
+    pub(super) pot: Option<PathBuf>,
+
+    /// Print the keys of the targets that --pot contains, and try none
+    #[arg(long, requires = "pot", conflicts_with_all = ["session", "stdout", "keyspace"])]
+    pub(super) show: bool,
 
     /// Go on after the first key that fits
     #[arg(long)]
@@ -239,74 +301,6 @@ pub(crate) struct Args {
     /// Print on standard error which kernel runs
     #[arg(long)]
     pub(super) explain: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum FormName {
-    /// One word per line
-    Lines,
-    /// One key in hex per line
-    Hex,
-    /// Keys one after the other, as bytes
-    Raw,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum KdfName {
-    /// The candidate is the key
-    Exact,
-    /// The candidate, followed by zeros
-    Zeros,
-    /// The candidate, repeated
-    Repeat,
-    /// The first bytes of its SHA-256
-    Sha256,
-    /// PBKDF2 with SHA-1
-    Pbkdf2Sha1,
-    /// PBKDF2 with SHA-256
-    Pbkdf2Sha256,
-    /// PBKDF2 with SHA-512
-    Pbkdf2Sha512,
-    Scrypt,
-    Argon2id,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum LookName {
-    /// Any bytes; for a file of openssl, whose padding rejects 255 of 256 wrong passphrases
-    Any,
-    /// Printable ASCII throughout
-    Printable,
-    /// Text in UTF-8
-    Text,
-    /// Beginning as common files do: PNG, JPEG, GIF, PDF, ZIP, gzip, bzip2, xz, zstd, 7z, ELF, SQLite
-    File,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum HeaderName {
-    /// At the beginning
-    Outer,
-    /// The header of a hidden volume
-    Hidden,
-    /// The copy near the end
-    Backup,
-    /// The copy of a hidden volume's header
-    HiddenBackup,
-    /// The header of an encrypted system drive
-    System,
-}
-
-/// The formats of files, by name.
-fn formats() -> impl TypedValueParser<Value = &'static Format> {
-    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
-    PossibleValuesParser::new(names).try_map(|name| Format::named(&name).ok_or("no such format"))
-}
-
-/// The hashes of key derivations, by name.
-fn hashes() -> impl TypedValueParser<Value = Hash> {
-    let names = PossibleValuesParser::new(Hash::ALL.iter().map(|hash| hash.name()));
-    names.try_map(|name| Hash::named(&name).ok_or("no such hash"))
 }
 
 /// The name of a session: part of file names in the current directory.
@@ -340,6 +334,7 @@ impl Args {
             json: self.json || kept.json,
             explain: self.explain || kept.explain,
             threads: self.threads.or(kept.threads),
+            runtime: self.runtime.or(kept.runtime),
             device: if self.device.is_empty() { kept.device } else { self.device },
             ..kept
         };

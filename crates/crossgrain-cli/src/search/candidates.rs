@@ -1,50 +1,68 @@
-//! The candidates of a search: a key space or a word list, and the part of it to try.
+//! The candidates of a search: key spaces or a word list, and the part of it to try.
 
-use std::io::{self, Read, Seek as _, SeekFrom};
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use crossgrain::Cipher;
 use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
-    BigUint, Decompressed, Form, Kdf, OWN_SETS, Part, Rule, Search, Sets, Space, Unknown, Words, key_mask,
+    Affix, BigUint, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side, Space,
+    Spaces, Unknown, Words, key_mask, masks,
 };
-use sha2::{Digest as _, Sha256};
-use zeroize::Zeroizing;
 
-use super::args::{Args, FormName};
-use super::session::ListFacts;
+use super::args::Args;
+use super::facts::{Facts, ListFacts};
+use super::names::FormName;
 use crate::error::{self, Error};
 use crate::input::{Input, read_small, shown};
 
 /// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
 
-/// Bytes at either end of a list that go into the digest that a session records.
-const ENDS_BYTES: u64 = 1 << 20;
-
 /// The candidates to try.
-pub(super) enum Candidates {
-    /// Those of a space with these numbers.
-    Space(Space, Range<BigUint>),
-    /// Those of a list.
-    Words(Box<List>),
-}
-
-/// A word list with its rules.
-pub(super) struct List {
-    pub(super) words: Words<Box<dyn Read + Send>>,
-    pub(super) rules: Vec<Rule>,
-    /// The numbers of the candidates; ends at `u128::MAX` if the words were not counted.
-    pub(super) range: Range<u128>,
+pub(super) struct Candidates {
+    pub(super) source: Source,
     /// The facts that a session records; empty without a session.
     pub(super) facts: ListFacts,
 }
 
-impl List {
+/// Where candidates come from.
+pub(super) enum Source {
+    /// Those of spaces with these numbers.
+    Spaces(Spaces, Range<BigUint>),
+    /// Those of a list.
+    Words(Box<List>),
+}
+
+/// A word list with its rules and affixes.
+pub(super) struct List {
+    pub(super) words: Words<Box<dyn Read + Send>>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) affixes: Vec<Affix>,
+    /// The numbers of the candidates; ends at `u128::MAX` if the words were not counted.
+    pub(super) range: Range<u128>,
+}
+
+/// The use of candidates.
+#[derive(Clone, Copy)]
+pub(super) struct Use {
+    /// The length of candidates that are keys. `None` if they are passphrases of a file, or no target is known.
+    key_bytes: Option<usize>,
+    /// Bytes of a word list that a thread should take at a time.
+    chunk_bytes: usize,
+}
+
+impl Candidates {
     /// The number of candidates, if it is known.
     pub(super) fn size(&self) -> Option<BigUint> {
-        let is_counted = self.range.end != u128::MAX;
-        is_counted.then(|| BigUint::from(self.range.end - self.range.start))
+        match &self.source {
+            Source::Spaces(_, range) => Some(&range.end - &range.start),
+            Source::Words(list) => {
+                let is_counted = list.range.end != u128::MAX;
+                is_counted.then(|| BigUint::from(list.range.end - list.range.start))
+            }
+        }
     }
 }
 
@@ -54,50 +72,58 @@ impl Args {
         self.mask.is_some() && !self.hex || self.words.is_some() && self.form == FormName::Lines
     }
 
-    /// The candidates for this search.
-    pub(super) fn candidates(&self, search: &Search) -> Result<Candidates, Error> {
+    /// The use of candidates in a search.
+    pub(super) fn used_in(&self, search: &Search) -> Use {
+        let are_keys = self.file.is_empty() || *search.kdf() == Kdf::Exact;
+        Use { key_bytes: search.key_bytes().filter(|_| are_keys), chunk_bytes: search.chunk_bytes() }
+    }
+
+    /// The use of candidates that are only counted or printed.
+    pub(super) fn unused(&self) -> Use {
+        Use { key_bytes: self.cipher.map(Cipher::key_bytes), chunk_bytes: COUNT_BYTES }
+    }
+
+    /// The candidates.
+    pub(super) fn candidates(&self, used: Use) -> Result<Candidates, Error> {
         let part = Part { skip: self.skip.clone(), limit: self.limit.clone(), shard: self.shard };
-        if let Some(path) = &self.words {
-            return Ok(Candidates::Words(Box::new(self.list(path, search, &part)?)));
-        }
-        let key_bytes = self.candidate_bytes(search);
-        if let (Some(range), Some(key_bytes)) = (&self.range, key_bytes) {
-            let (first, end) = ends(range, key_bytes)?;
-            let within = part.of(&(end - &first));
-            return Ok(Candidates::Space(
-                Space::every(key_bytes),
-                &first + within.start..&first + within.end,
-            ));
-        }
-        let space = match (&self.key_mask, &self.mask) {
-            (Some(mask), _) => key_mask(mask.as_bytes())?,
-            (None, Some(mask)) => self.masked(mask)?,
-            (None, None) if self.range.is_some() => {
-                return Err(Error::usage(
-                    "the file takes a passphrase, and no range: give --words or --mask",
-                ));
+        let mut facts = Facts::new(self.session.is_some());
+        let source = match &self.words {
+            Some(path) => Source::Words(Box::new(self.list(path, used, &part, &mut facts)?)),
+            None => self.spaces(used, &part, &mut facts)?,
+        };
+        Ok(Candidates { source, facts: facts.all() })
+    }
+
+    fn spaces(&self, used: Use, part: &Part, facts: &mut Facts) -> Result<Source, Error> {
+        let spaces = match (&self.key_mask, &self.mask, &self.range) {
+            (Some(mask), ..) => key_mask(mask.as_bytes())?.into(),
+            (_, Some(mask), _) => self.masked(mask, facts)?,
+            (.., Some(range)) => {
+                let key_bytes = used.key_bytes.ok_or_else(|| {
+                    let why = if !self.file.is_empty() {
+                        "the file takes a passphrase, and no range: give --words or --mask"
+                    } else {
+                        "the length of keys in the range is not known: give --cipher"
+                    };
+                    Error::usage(why)
+                })?;
+                let (first, end) = ends(range, key_bytes)?;
+                let within = part.of(&(end - &first));
+                let numbers = &first + within.start..first + within.end;
+                return Ok(Source::Spaces(Space::every(key_bytes).into(), numbers));
             }
-            (None, None) => {
+            _ => {
                 return Err(Error::usage(
                     "there are no candidates: give --key-mask, --mask, --words or --range",
                 ));
             }
         };
-        let range = part.of(&space.size());
-        Ok(Candidates::Space(space, range))
+        let range = part.of(&spaces.size());
+        Ok(Source::Spaces(spaces, range))
     }
 
-    /// The length of candidates that are keys. `None` if they are passphrases of a file.
-    fn candidate_bytes(&self, search: &Search) -> Option<usize> {
-        search.key_bytes().filter(|_| self.file.is_none() || *search.kdf() == Kdf::Exact)
-    }
-
-    fn masked(&self, mask: &str) -> Result<Space, Error> {
-        if mask.ends_with(".hcmask") {
-            let why =
-                "is the name of a file of masks: give --mask one of its lines, and run a search for each";
-            return Err(Error::usage(format!("'{}' {why}", quoted(mask))));
-        }
+    /// The spaces of a mask, or of all masks of a file.
+    fn masked(&self, mask: &str, facts: &mut Facts) -> Result<Spaces, Error> {
         let mut sets = Sets::default();
         let typed: [_; OWN_SETS] = [&self.set1, &self.set2, &self.set3, &self.set4];
         for (number, set) in (1..).zip(typed) {
@@ -105,21 +131,44 @@ impl Args {
                 sets.define_text(number, set)?;
             }
         }
-        Ok(if self.hex { sets.hex(mask.as_bytes())? } else { sets.bytes(mask.as_bytes())? })
+        let masks = if mask.ends_with(".hcmask") {
+            let text = read_small(Path::new(mask))?;
+            facts.add_attached(&text);
+            let named = |error| Error::usage(format!("'{}': {error}", quoted(mask)));
+            masks(&text, &sets).map_err(named)?
+        } else {
+            vec![(sets, mask.as_bytes().to_vec())]
+        };
+        let lengths = self.increment_min..=self.increment_max.unwrap_or(usize::MAX);
+        if lengths.is_empty() {
+            return Err(Error::usage("--increment-max is below --increment-min: exchange them"));
+        }
+        let spaces = masks.iter().map(|(sets, mask)| {
+            Ok(match (self.increment, self.hex) {
+                (true, is_hex) => sets.growing(mask, lengths.clone(), is_hex)?,
+                (false, true) => vec![sets.hex(mask)?],
+                (false, false) => vec![sets.bytes(mask)?],
+            })
+        });
+        Ok(Spaces::new(spaces.collect::<Result<Vec<_>, Error>>()?.concat()))
     }
 
-    fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
+    fn list(&self, path: &Path, used: Use, part: &Part, facts: &mut Facts) -> Result<List, Error> {
         let is_standard = path == Path::new("-");
         let mut input = Input::open((!is_standard).then_some(path))?;
-        let form = match (self.form, self.candidate_bytes(search)) {
+        let form = match (self.form, used.key_bytes) {
             (FormName::Lines, _) => Form::Lines,
             (FormName::Hex, _) => Form::Hex,
             (FormName::Raw, Some(len_bytes)) => Form::Records { len_bytes },
+            (FormName::Raw, None) if self.file.is_empty() => {
+                return Err(Error::usage("the length of keys in the list is not known: give --cipher"));
+            }
             (FormName::Raw, None) => return Err(Error::usage("passphrases are lines: leave out --form")),
         };
         let texts = self.rules.iter().map(|path| read_small(path)).collect::<Result<Vec<_>, _>>()?;
         let rules = self.parse_rules(&texts)?;
-        let per_word = rules.len() as u128;
+        let affixes = self.affixes(facts)?;
+        let per_word = Affix::combined(&affixes, rules.len())?;
         let range = if self.shard.is_none() && !self.keyspace {
             let skip = u128::try_from(&part.skip).unwrap_or(u128::MAX);
             let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
@@ -139,20 +188,32 @@ impl Args {
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
         };
-        let facts = if self.session.is_some() { self.facts(&input, &texts)? } else { ListFacts::default() };
-        Ok(List { words: words(input, form, search.chunk_bytes()), rules, range, facts })
+        facts.add_list((!is_standard).then_some(path), &input, &texts)?;
+        Ok(List { words: words(input, form, used.chunk_bytes), rules, affixes, range })
     }
 
-    /// The facts that a session records about this list, and about its files of rules.
-    fn facts(&self, input: &Input, rules: &[Vec<u8>]) -> Result<ListFacts, Error> {
-        let ends = match (&self.words, input.len_bytes()) {
-            (Some(path), Some(len_bytes)) if path != Path::new("-") => {
-                Some(digest_of_ends(Input::open_regular(path)?, len_bytes)?)
+    /// The strings before and after each word.
+    fn affixes(&self, facts: &mut Facts) -> Result<Vec<Affix>, Error> {
+        let mut affixes = Vec::new();
+        if let Some(mask) = &self.mask_before {
+            affixes.push(Affix::masks(Side::Before, self.masked(mask, facts)?)?);
+        }
+        if let Some(path) = &self.words_after {
+            if path == Path::new("-") {
+                return Err(Error::usage("only --words reads standard input: give --words-after a file"));
             }
-            _ => None,
-        };
-        let rules = (!rules.is_empty()).then(|| short(Sha256::new_with_prefix(rules.join(&0))));
-        Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
+            let rule = self.rule_right.as_ref().map(|rule| Rule::parse(rule.as_bytes())).transpose()?;
+            let input = Input::open(Some(path))?;
+            facts.add_second(path, &input)?;
+            let (mut refused, rule) = (Refused::default(), rule.unwrap_or_else(Rule::nothing));
+            let words = words(input, Form::Lines, COUNT_BYTES);
+            affixes.push(Affix::words(Side::After, words, &rule, &mut refused)?);
+            tell_refused(&refused);
+        }
+        if let Some(mask) = &self.mask_after {
+            affixes.push(Affix::masks(Side::After, self.masked(mask, facts)?)?);
+        }
+        Ok(affixes)
     }
 
     /// The rules in the texts of files, combined, or those given as arguments.
@@ -217,21 +278,13 @@ fn ends(range: &str, key_bytes: usize) -> Result<(BigUint, BigUint), Error> {
     if first > last { Err(bad()) } else { Ok((first, last + 1_u8)) }
 }
 
-/// The digest of a file's first and last [`ENDS_BYTES`]: enough to distinguish lists, and quick.
-fn digest_of_ends(mut input: Input, len_bytes: u64) -> Result<u64, Error> {
-    let mut digest = Sha256::new();
-    let read: io::Result<()> = [0, len_bytes.saturating_sub(ENDS_BYTES)].into_iter().try_for_each(|from| {
-        let mut end = Zeroizing::new(Vec::with_capacity(ENDS_BYTES.min(len_bytes) as usize));
-        input.seek(SeekFrom::Start(from))?;
-        input.by_ref().take(ENDS_BYTES).read_to_end(&mut end)?;
-        digest.update(&end);
-        Ok(())
-    });
-    read.map_err(|error| Error::read(input.name(), &error))?;
-    Ok(short(digest))
-}
-
-/// 64 bits of SHA-256. They detect accidental changes; an attacker would gain nothing from a collision.
-fn short(digest: Sha256) -> u64 {
-    digest.finalize().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+/// Prints one line for each kind of word that was rejected.
+pub(super) fn tell_refused(refused: &Refused) {
+    for (refusal, count, first) in refused.iter() {
+        let reason = refusal.reason();
+        error::tell(&format!(
+            "{} candidates were left out, being {reason} for a key (the first is of word {first})",
+            grouped(count)
+        ));
+    }
 }

@@ -11,9 +11,11 @@ use crossgrain_search::{
     XtsSector, pairs,
 };
 
-use super::args::{Args, HeaderName, KdfName, LookName};
+use super::args::Args;
+use super::goals::{Goal, of_file, of_texts};
+use super::names::{HeaderName, KdfName, LookName};
 use crate::error::Error;
-use crate::input::shown;
+use crate::input::{read_small, shown};
 use crate::secret;
 use crate::wisdom;
 
@@ -24,28 +26,68 @@ struct Texts {
     ciphertext: Vec<u8>,
 }
 
-/// A search, with messages about it.
+/// A search and its targets.
 pub(super) struct Sought {
     pub(super) search: Search,
-    /// How often wrong passphrases fit, if that is often. All that fit are printed then.
-    pub(super) doubt: Option<String>,
+    pub(super) goals: Vec<Goal>,
     /// Advice for a search without a find.
     pub(super) advice: Option<String>,
 }
 
 impl Args {
+    /// Whether arguments say how the right key is recognised.
+    pub(super) fn has_target(&self) -> bool {
+        let is_text = [&self.plain, &self.crypt, &self.hashcat].iter().any(|texts| !texts.is_empty());
+        let is_file = !self.file.is_empty() || self.targets.is_some();
+        is_text || is_file || self.tag.is_some() || self.looks.is_some()
+    }
+
     /// The requested search. `is_text` says whether candidates are text, which is padded with zeros to make a
     /// key.
     pub(super) fn search(&self, is_text: bool) -> Result<Sought, Error> {
-        if let Some(path) = &self.file {
-            return self.locked(path);
+        let mut all = Vec::new();
+        if self.file.is_empty() {
+            if self.looks.is_some() && !self.plain.is_empty() {
+                return Err(Error::usage("the plaintext is known: leave out --looks, or --plain"));
+            }
+            let cipher = self.cipher.ok_or_else(|| Error::usage("there is no cipher: give --cipher"))?;
+            match &self.targets {
+                Some(path) => {
+                    for (number, pair) in pairs_in(path)? {
+                        let name = format!("target in line {number}");
+                        let one = self.data(cipher, Some(&pair), is_text);
+                        let one =
+                            one.map_err(|error| Error::usage(format!("{name}: {}", error.message())))?;
+                        all.push(Sought { goals: vec![self.goal(cipher, name, Some(pair))], ..one });
+                    }
+                }
+                None => all.push(self.data(cipher, None, is_text)?),
+            }
         }
-        if self.looks.is_some() && !self.plain.is_empty() {
-            return Err(Error::usage("the plaintext is known: leave out --looks, or --plain"));
+        for path in &self.file {
+            all.push(self.locked(path)?);
         }
-        let cipher = self.cipher.ok_or_else(|| Error::usage("there is no cipher: give --cipher"))?;
-        let search = Search::new(self.known(cipher)?, self.kdf(is_text)?)?;
-        Ok(Sought { search, doubt: None, advice: None })
+        merged(all)
+    }
+
+    /// The search for a key by data, given as arguments or as a pair in hashcat's format.
+    fn data(&self, cipher: Cipher, pair: Option<&String>, is_text: bool) -> Result<Sought, Error> {
+        let search = Search::new(self.known(cipher, pair)?, self.kdf(is_text)?)?;
+        Ok(Sought { search, goals: vec![self.goal(cipher, "the data".to_owned(), None)], advice: None })
+    }
+
+    fn goal(&self, cipher: Cipher, name: String, pair: Option<String>) -> Goal {
+        let mut texts = vec![cipher.name().to_owned(), self.mode().name().to_owned()];
+        // Everything that, with a candidate, decides whether it is right.
+        let options = [&self.iv, &self.tag, &self.salt].map(|text| format!("{text:?}"));
+        texts.extend(options);
+        texts.push(format!("{:?}", (self.sector, self.looks, self.kdf, self.iterations, self.log_n)));
+        texts.push(format!("{:?}", (self.block_size, self.lanes, self.memory)));
+        for list in [&self.aad, &self.plain, &self.crypt, &self.hashcat] {
+            texts.push(format!("{list:?}"));
+        }
+        texts.extend(pair);
+        Goal { name, fingerprint: of_texts(&texts), doubt: None }
     }
 
     /// The search for the passphrase of a file.
@@ -64,7 +106,9 @@ impl Args {
                 Refusal::ReadFile(error) => Error::read(&name, &error),
                 error => Error::usage(format!("{name}: {error}")),
             })?;
-        Ok(Sought { search, doubt, advice })
+        let header = format!("{:?}", self.header.unwrap_or(HeaderName::Outer));
+        let fingerprint = of_file(path, &header).map_err(|error| Error::read(&name, &error))?;
+        Ok(Sought { search, goals: vec![Goal { name, fingerprint, doubt }], advice })
     }
 
     /// The facts about a file that were given as options.
@@ -99,7 +143,7 @@ impl Args {
         self.mode.unwrap_or(Mode::Ecb)
     }
 
-    fn known(&self, cipher: Cipher) -> Result<Known, Error> {
+    fn known(&self, cipher: Cipher, pair: Option<&String>) -> Result<Known, Error> {
         let (initial, is_tagged) = (self.mode().entry().initial, self.mode().is_authenticated());
         let takes_iv = matches!(initial, Initial::Block | Initial::Nonce { .. });
         self.wants("--iv", self.iv.is_some(), takes_iv)?;
@@ -107,6 +151,9 @@ impl Args {
         self.wants("--tag", self.tag.is_some(), is_tagged)?;
         self.wants("--aad", !self.aad.is_empty(), is_tagged)?;
         let options = Options { threads: 1, short_nonces: true, ..Options::default() };
+        if is_tagged && pair.is_some() {
+            return Err(Error::usage("a list of targets has plaintexts, and no tags: choose another mode"));
+        }
         if is_tagged {
             return Ok(Known::Test(Box::new(self.tagged(cipher, options)?)));
         }
@@ -114,7 +161,7 @@ impl Args {
             let (mode, ciphertext) = (self.block_mode()?, hex("--crypt", self.one_crypt()?)?);
             return Ok(Known::Test(Box::new(Plausible { cipher, mode, ciphertext, look, options })));
         }
-        let texts = self.texts()?;
+        let texts = self.texts(pair)?;
         if initial == Initial::Sector {
             let [Texts { plaintext, mask, ciphertext }] = <[Texts; 1]>::try_from(texts)
                 .map_err(|_| Error::usage("a sector of xts is one text: give --plain and --crypt once"))?;
@@ -139,13 +186,15 @@ impl Args {
         Err(Error::usage(format!("this mode has no use for {option}: leave it out")))
     }
 
-    /// All texts, from --plain and --crypt or from lines in hashcat's format.
-    fn texts(&self) -> Result<Vec<Texts>, Error> {
+    /// All texts: those of a pair in hashcat's format, or from --plain and --crypt, or from --hashcat.
+    fn texts(&self, pair: Option<&String>) -> Result<Vec<Texts>, Error> {
         let split = |line: &'_ String| {
             let parts = line.split_once(':').map(|(crypt, plain)| (plain.to_owned(), crypt.to_owned()));
-            parts.ok_or_else(|| Error::usage("--hashcat takes CT:PT, both in hex, the ciphertext first"))
+            parts.ok_or_else(|| Error::usage("a pair is CT:PT, both in hex, the ciphertext first"))
         };
-        let typed: Vec<(String, String)> = if self.hashcat.is_empty() {
+        let typed: Vec<(String, String)> = if let Some(pair) = pair {
+            vec![split(pair)?]
+        } else if self.hashcat.is_empty() {
             self.plain.iter().cloned().zip(self.crypt.iter().cloned()).collect()
         } else {
             self.hashcat.iter().map(split).collect::<Result<_, _>>()?
@@ -256,6 +305,37 @@ impl Args {
             },
         })
     }
+}
+
+/// One search for all targets.
+fn merged(mut all: Vec<Sought>) -> Result<Sought, Error> {
+    if all.len() == 1
+        && let Some(one) = all.pop()
+    {
+        return Ok(one);
+    }
+    let (mut searches, mut goals) = (Vec::new(), Vec::<Goal>::new());
+    for one in all {
+        // The same target twice would be found twice.
+        let is_new = |goal: &Goal| goals.iter().all(|own| own.fingerprint != goal.fingerprint);
+        if one.goals.iter().all(is_new) {
+            searches.push(one.search);
+            goals.extend(one.goals);
+        }
+    }
+    Ok(Sought { search: Search::several(searches)?, goals, advice: None })
+}
+
+/// The pairs in a list of targets, with the numbers of their lines.
+fn pairs_in(path: &Path) -> Result<Vec<(usize, String)>, Error> {
+    let no_text = || Error::usage(format!("'{}' is no text: give a list of CT:PT in hex", shown(path)));
+    let text = String::from_utf8(read_small(path)?).map_err(|_| no_text())?;
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let pairs: Vec<_> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
+    if pairs.is_empty() {
+        return Err(Error::usage(format!("'{}' has no targets: give CT:PT in hex, one a line", shown(path))));
+    }
+    Ok(pairs.into_iter().map(|(number, line)| (number, line.to_owned())).collect())
 }
 
 fn look(name: LookName) -> Look {

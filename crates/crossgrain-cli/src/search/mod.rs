@@ -1,22 +1,30 @@
 //! `crossgrain search`: searches for a key that is consistent with known data.
 //!
-//! * `args`: the arguments of the command.
-//! * `known`: the known data, converted from the arguments.
-//! * `candidates`: the keys to try.
+//! * `args`: the arguments of the command. `names`: the names that they take.
+//! * `known`: the known data, converted from the arguments. `goals`: the targets, and which are found.
+//! * `candidates`: the keys to try. `printed` prints them. `facts`: the files that determine their numbers.
 //! * `places`: the choice between CPU and devices.
-//! * `session`: the journal.
-//! * `results`: found keys.
-//! * `status`: progress.
-//! * `run`: the loop over shards.
+//! * `session`: the file of a session. `journal`: progress, and when it is recorded there.
+//! * `results`: found keys. `pot`: the file of found keys of all searches.
+//! * `status`: progress. `keys`: keys typed at a terminal.
+//! * `run`: begin and end of a search. `steps`: the loop over shards.
 
 mod args;
 mod candidates;
+mod facts;
+mod goals;
+mod journal;
+mod keys;
 mod known;
+mod names;
 mod places;
+mod pot;
+mod printed;
 mod results;
 mod run;
 mod session;
 mod status;
+mod steps;
 
 use std::process::ExitCode;
 
@@ -35,14 +43,15 @@ pub(crate) enum Outcome {
     Aborted = 2,
     /// There was no candidate, or each was refused.
     NothingTried = 4,
+    /// The time of --runtime was over.
+    OutOfTime = 5,
 }
 
 /// The exit code of a search that failed.
 const FAILED: u8 = 3;
 
 /// The exit codes, as this command's `--help` shows them.
-const EXIT_CODES: &str =
-    "Exit codes: 0 found, 1 exhausted without a find, 2 aborted, 3 error, 4 no candidate was tried";
+const EXIT_CODES: &str = "Exit codes: 0 found, 1 exhausted without a find, 2 aborted, 3 error, 4 no candidate was tried, 5 out of time";
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> ExitCode {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crossgrain_search::{BigUint, Search, Space, SpaceSearch};
+use crossgrain_search::{BigUint, Device, Search, Space, SpaceSearch};
 
 use crate::device::{Asked, searcher};
 use crate::error::{self, Error};
@@ -15,6 +15,26 @@ const TELLING: Duration = Duration::from_secs(1);
 
 /// A device is probed if the CPU would need more than this number of seconds.
 const WORTH_S: f64 = 30.0;
+
+/// The devices of a search.
+pub(super) struct Devices {
+    pub(super) opened: Vec<Box<dyn Device>>,
+    /// Whether the fastest place is wanted.
+    is_auto: bool,
+}
+
+impl Devices {
+    /// Opens the devices that were given. The CPU takes part in any case.
+    pub(super) fn open(asked: &[Asked]) -> Result<Self, Error> {
+        if asked.len() > 1 && asked.contains(&Asked::Auto) {
+            return Err(Error::usage("auto selects one place: leave it out beside other devices"));
+        }
+        let ids =
+            asked.iter().filter_map(|asked| if let Asked::Device(id) = asked { Some(id) } else { None });
+        let opened = ids.map(|id| searcher(id)).collect::<Result<_, _>>()?;
+        Ok(Self { opened, is_auto: asked == [Asked::Auto] })
+    }
+}
 
 /// The places where a space may be searched.
 pub(super) struct Places<'a> {
@@ -31,17 +51,14 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     /// The given devices, or the CPU to begin with.
     pub(super) fn new(
-        asked: &[Asked],
+        devices: &Devices,
         search: &'a Search,
         space: &'a Space,
         explain: bool,
     ) -> Result<Self, Error> {
-        let ids =
-            asked.iter().filter_map(|asked| if let Asked::Device(id) = asked { Some(id) } else { None });
-        let devices = ids.map(|id| searcher(id)).collect::<Result<Vec<_>, _>>()?;
-        let devices: Vec<_> = devices.iter().map(|device| &**device).collect();
-        let first = SpaceSearch::on(search, space, &devices)?;
-        let is_open = asked == [Asked::Auto];
+        let opened: Vec<_> = devices.opened.iter().map(|device| &**device).collect();
+        let first = SpaceSearch::on(search, space, &opened)?;
+        let is_open = devices.is_auto;
         Ok(Self { search, space, explain, found: vec![(first, None)], current: 0, is_open })
     }
 

@@ -9,13 +9,17 @@ use crossgrain_search::Hit;
 use zeroize::Zeroizing;
 
 use super::args::Args;
+use super::goals::{Goal, Goals};
+use super::pot::Pot;
 use crate::error::Error;
 use crate::input::shown;
 use crate::output::{continued, continued_file, standard_output, with_suffix};
 use crate::system;
 
 /// Collects found keys from any thread.
-pub(super) struct Results {
+pub(super) struct Results<'a> {
+    goals: &'a Goals,
+    pot: Option<Pot>,
     file: Option<(File, PathBuf)>,
     json: bool,
     /// Whether candidates are text.
@@ -31,10 +35,10 @@ struct Kept {
     error: Option<Error>,
 }
 
-impl Results {
+impl<'a> Results<'a> {
     /// Opens the file that was given, or that of the session. Its contents stay, and keys in it are not added
     /// again.
-    pub(super) fn open(args: &Args) -> Result<Self, Error> {
+    pub(super) fn open(args: &Args, goals: &'a Goals, pot: Option<Pot>) -> Result<Self, Error> {
         let mut kept = Kept::default();
         let of_session = args.session.as_ref().map(|name| with_suffix(name, ".found"));
         let file = match args.output.as_ref().or(of_session.as_ref()) {
@@ -59,8 +63,8 @@ impl Results {
             None => None,
         };
         let (json, is_text) = (args.json, args.is_text());
-        let are_passphrases = is_text && args.file.is_some();
-        Ok(Self { file, json, is_text, are_passphrases, kept: Mutex::new(kept) })
+        let are_passphrases = is_text && !args.file.is_empty();
+        Ok(Self { goals, pot, file, json, is_text, are_passphrases, kept: Mutex::new(kept) })
     }
 
     /// Stores and prints a key. Returns whether that succeeded.
@@ -73,19 +77,55 @@ impl Results {
     }
 
     fn try_add(&self, lines: &mut Vec<Zeroizing<String>>, hit: &Hit) -> Result<(), Error> {
-        let line = line(hit, self.is_text);
+        let bare = line(hit, self.is_text);
+        let goal = self.goals.get(hit.target);
+        let of_goal = |names: bool| match goal {
+            Some(goal) => with_target(&bare, goal, names),
+            None => joined(&[&bare]),
+        };
+        let line = if self.goals.count() > 1 { of_goal(true) } else { joined(&[&bare]) };
         let is_new = !lines.contains(&line);
         let kept = self.file.as_ref().filter(|_| is_new).map_or(Ok(()), |(file, path)| {
             let whole = joined(&[&line, "\n"]);
             let written = (&mut &*file).write_all(whole.as_bytes()).and_then(|()| sync(file));
             written.map_err(|error| Error::write(format_args!("'{}'", shown(path)), &error))
         });
+        let in_pot = self.pot.as_ref().map_or(Ok(()), |pot| pot.add(&of_goal(false)));
         // A key that cannot be stored is still printed.
-        let told = tell(&line, self.json, self.are_passphrases);
-        kept?;
+        let told = self.tell(&line);
+        kept.and(in_pot)?;
         lines.push(line);
         // A key on disk is safe, so a failure to print it does not matter.
         if self.file.is_some() { Ok(()) } else { told }
+    }
+
+    /// Prints the keys in the pot and records their targets as found. Returns how many there are.
+    pub(super) fn tell_pot(&self) -> Result<usize, Error> {
+        let mut count = 0;
+        for (target, goal) in self.goals.each().enumerate() {
+            for line in self.pot.iter().flat_map(|pot| pot.known(&goal.fingerprint)) {
+                self.tell(line)?;
+                self.goals.find(target);
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Records the targets whose keys an earlier run found.
+    pub(super) fn recall(&self) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fingerprints = kept.lines.iter().filter_map(|line| field(line, "target"));
+        for target in fingerprints.filter_map(|fingerprint| self.goals.with_fingerprint(fingerprint)) {
+            self.goals.find(target);
+        }
+    }
+
+    /// Prints a line, with the name of its target if there are several.
+    fn tell(&self, line: &str) -> Result<(), Error> {
+        let named = field(line, "target").filter(|_| self.goals.count() > 1);
+        let goal = named.and_then(|own| self.goals.each().find(|goal| goal.fingerprint == own));
+        tell(line, goal.map(|goal| goal.name.as_str()), self.json, self.are_passphrases)
     }
 
     /// Prints the keys that an earlier run found.
@@ -93,7 +133,7 @@ impl Results {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_whole = |line: &&Zeroizing<String>| line.ends_with('}') && field(line, "key").is_some();
         let whole = kept.lines.iter().filter(is_whole);
-        whole.into_iter().try_for_each(|line| tell(line, self.json, self.are_passphrases))
+        whole.into_iter().try_for_each(|line| self.tell(line))
     }
 
     /// The first error that occurred while storing keys.
@@ -128,21 +168,29 @@ fn line(hit: &Hit, is_text: bool) -> Zeroizing<String> {
     )
 }
 
+/// A [`line`] with the fingerprint of its target in front, and the name if wanted.
+fn with_target(line: &str, goal: &Goal, is_named: bool) -> Zeroizing<String> {
+    let name = serde_json::Value::from(goal.name.as_str()).to_string();
+    let name = if is_named { [r#""name":"#, &name, ","] } else { [""; 3] };
+    let rest = line.strip_prefix('{').unwrap_or(line);
+    joined(&[&[r#"{"target":""#, &goal.fingerprint, r#"","#], &name[..], &[rest]].concat())
+}
+
 /// Concatenates text in one allocation, because reallocation would leave copies of the key in freed memory.
-fn joined(pieces: &[&str]) -> Zeroizing<String> {
+pub(super) fn joined(pieces: &[&str]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(pieces.iter().map(|piece| piece.len()).sum()));
     pieces.iter().for_each(|piece| text.push_str(piece));
     text
 }
 
 /// The value of a field of a [`line`] that holds digits only. Quotes inside texts are escaped.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let begin = line.find(&format!(r#""{name}":""#))? + name.len() + 4;
     line[begin..].split('"').next()
 }
 
-/// Prints a key on standard output, as its JSON line or as readable text. No copy stays in a buffer.
-fn tell(line: &str, json: bool, is_passphrase: bool) -> Result<(), Error> {
+/// Prints a key on standard output, as its JSON line or as readable text after the name of its target. No copy stays in a buffer.
+fn tell(line: &str, name: Option<&str>, json: bool, is_passphrase: bool) -> Result<(), Error> {
     let field = |name| field(line, name).unwrap_or_default();
     let (key, number) = (field("key"), field("number"));
     let has_text = line.contains(r#"","text":"#);
@@ -159,6 +207,8 @@ fn tell(line: &str, json: bool, is_passphrase: bool) -> Result<(), Error> {
         Some(_) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
         None => joined(&["key ", key, ", candidate ", number, "\n"]),
     };
+    let name = name.filter(|_| !json).map_or(String::new(), |name| format!("{name}: "));
+    let told = joined(&[&name, &told]);
     let printed = standard_output().and_then(|mut output| {
         let written = output.write_all(told.as_bytes());
         system::leave(output);

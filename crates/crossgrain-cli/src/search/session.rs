@@ -13,6 +13,7 @@ use crossgrain_search::BigUint;
 use serde_json::{Value, json};
 
 use super::Outcome;
+use super::facts::ListFacts;
 use crate::error::{Error, Exit};
 use crate::input::shown;
 use crate::output::{continued_file, with_suffix};
@@ -26,38 +27,8 @@ pub(super) struct Session {
     path: PathBuf,
 }
 
-/// Facts about a word list that a session records; empty without a list.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ListFacts {
-    /// Its length in bytes, if that is known.
-    pub(super) len_bytes: Option<u64>,
-    /// A digest of its first and last bytes, if it is a file. Earlier versions did not record this.
-    pub(super) ends: Option<u64>,
-    /// A digest of its file of rules, if there is one. Earlier versions did not record this either.
-    pub(super) rules: Option<u64>,
-}
-
-/// The names of these facts in the journal, in this order.
-const LIST_FACTS: [&str; 3] = ["list_bytes", "list_ends", "rules_digest"];
-
-impl ListFacts {
-    /// Refuses a list that has changed, because the numbers of candidates would have changed too.
-    pub(super) fn check(self, before: Self) -> Result<(), Error> {
-        let differs = |before: Option<u64>, now| before.is_some() && before != now;
-        let what = if before.len_bytes != self.len_bytes {
-            "the word list is not as long as"
-        } else if differs(before.ends, self.ends) {
-            "the word list has other words than"
-        } else if differs(before.rules, self.rules) {
-            "there are other rules than"
-        } else {
-            return Ok(());
-        };
-        Err(Error::usage(format!(
-            "{what} when the session began: give back what there was, or begin another"
-        )))
-    }
-}
+/// The names of facts about files in the journal, in this order.
+const LIST_FACTS: [&str; 4] = ["list_bytes", "list_ends", "rules_digest", "attached_digest"];
 
 /// The contents of a journal.
 #[derive(Debug)]
@@ -95,7 +66,8 @@ impl Session {
         let mut session = Self { file, path };
         session.lock()?;
         let mut begun = json!({ "crossgrain_session": VERSION, "arguments": arguments });
-        for (name, fact) in LIST_FACTS.into_iter().zip([list.len_bytes, list.ends, list.rules]) {
+        for (name, fact) in LIST_FACTS.into_iter().zip([list.len_bytes, list.ends, list.rules, list.attached])
+        {
             begun[name] = fact.into();
         }
         if let Err(error) = session.add(&begun) {
@@ -155,7 +127,7 @@ impl Session {
         let outcome = match outcome {
             Outcome::Found => "found",
             Outcome::NothingTried => "nothing tried",
-            Outcome::Exhausted | Outcome::Aborted => "exhausted",
+            Outcome::Exhausted | Outcome::Aborted | Outcome::OutOfTime => "exhausted",
         };
         self.add(&json!({ "outcome": outcome }))
     }
@@ -187,8 +159,8 @@ pub(super) fn state(journal: &str, path: &Path) -> Result<State, Error> {
     let argument = |argument: &Value| argument.as_str().map(str::to_owned);
     let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());
     let arguments = arguments.ok_or_else(|| damaged(path, 1))?;
-    let [len_bytes, ends, rules] = LIST_FACTS.map(|name| begun[name].as_u64());
-    let list = ListFacts { len_bytes, ends, rules };
+    let [len_bytes, ends, rules, attached] = LIST_FACTS.map(|name| begun[name].as_u64());
+    let list = ListFacts { len_bytes, ends, rules, attached };
     let mut state = State { arguments, list, next: None, is_found: false, outcome: None };
     for (number, line) in (1..).zip(journal.lines()).skip(1) {
         let bad = || damaged(path, number);

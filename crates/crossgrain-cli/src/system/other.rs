@@ -28,3 +28,20 @@ pub(crate) fn began_closed<T>(_stream: T) -> bool {
 pub(crate) const fn is_one(_one: &Metadata, _other: &Metadata, _and_disks: bool) -> bool {
     false
 }
+
+/// Reads keys from a terminal. This system does not offer that.
+pub(crate) enum KeyInput {}
+
+impl KeyInput {
+    pub(crate) const fn open() -> Option<Self> {
+        None
+    }
+
+    pub(crate) const fn typed(&mut self) -> Vec<u8> {
+        match *self {}
+    }
+
+    pub(crate) const fn restore(&mut self) {
+        match *self {}
+    }
+}

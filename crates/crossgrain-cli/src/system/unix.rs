@@ -1,12 +1,16 @@
 //! Unix, through `rustix`.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getpgrp, setrlimit};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
+};
 
 /// Keeps keys and plaintext out of core dumps.
 pub(crate) fn no_core_dumps() {
@@ -19,8 +23,6 @@ pub(crate) fn no_core_dumps() {
 ///
 /// Echo is restored at the end, or when a signal ends the program in between.
 pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut File) -> T) -> io::Result<T> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-
     let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let as_it_was = tcgetattr(&terminal)?;
     crate::interrupt::restore_terminal_on_signal()?;
@@ -31,6 +33,87 @@ pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut File) -> T) -> io::Res
     let asked = terminal.write_all(prompt.as_bytes()).map(|()| read(&mut terminal));
     tcsetattr(&terminal, OptionalActions::Now, &as_it_was)?;
     asked
+}
+
+/// Reads keys from a terminal at standard input as they are typed, without echo and without waiting.
+///
+/// Keys that send signals still do. The terminal is changed only while this process is in the foreground: a
+/// process in the background that changes it is stopped by the system.
+pub(crate) struct KeyInput {
+    terminal: File,
+    /// The state to restore, if the terminal was changed.
+    as_it_was: Option<Termios>,
+    /// Set by Ctrl-Z.
+    is_suspended: Arc<AtomicBool>,
+}
+
+impl KeyInput {
+    /// `None` if standard input is not a terminal.
+    pub(crate) fn open() -> Option<Self> {
+        use signal_hook::consts::SIGTSTP;
+        if !io::stdin().is_terminal() {
+            return None;
+        }
+        let terminal = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+        let is_suspended = Arc::default();
+        signal_hook::flag::register(SIGTSTP, Arc::clone(&is_suspended)).ok()?;
+        let input = Self { terminal, as_it_was: None, is_suspended };
+        let restored = tcgetattr(&input.terminal).ok()?;
+        let terminal = input.terminal.try_clone().ok()?;
+        crate::interrupt::on_rare_signal(move || {
+            let _ = tcsetattr(&terminal, OptionalActions::Now, &restored);
+        })
+        .ok()?;
+        Some(input)
+    }
+
+    /// The keys typed since the last call. After Ctrl-Z, restores the terminal and suspends the process.
+    pub(crate) fn typed(&mut self) -> Vec<u8> {
+        if self.is_suspended.swap(false, Ordering::Relaxed) {
+            self.restore();
+            // Returns when the process is continued.
+            let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+        }
+        if !self.is_in_foreground() || !self.is_prepared() {
+            return Vec::new();
+        }
+        let mut keys = [0; 16];
+        let count = (&self.terminal).read(&mut keys).unwrap_or(0);
+        keys[..count].to_vec()
+    }
+
+    /// Restores the terminal. Calls after this one do nothing until [`KeyInput::typed`] is called again.
+    pub(crate) fn restore(&mut self) {
+        if let (true, Some(as_it_was)) = (self.is_in_foreground(), self.as_it_was.take()) {
+            // The terminal may no longer exist.
+            let _ = tcsetattr(&self.terminal, OptionalActions::Now, &as_it_was);
+        }
+    }
+
+    fn is_in_foreground(&self) -> bool {
+        tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
+    }
+
+    /// Switches the terminal to single keys, also after a shell has switched it back.
+    fn is_prepared(&mut self) -> bool {
+        let Ok(state) = tcgetattr(&self.terminal) else { return false };
+        if !state.local_modes.contains(LocalModes::ICANON) {
+            return self.as_it_was.is_some();
+        }
+        let mut single = state.clone();
+        single.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        // `read` returns what is there, and does not wait.
+        single.special_codes[SpecialCodeIndex::VMIN] = 0;
+        single.special_codes[SpecialCodeIndex::VTIME] = 0;
+        self.as_it_was = Some(state);
+        tcsetattr(&self.terminal, OptionalActions::Now, &single).is_ok()
+    }
+}
+
+impl Drop for KeyInput {
+    fn drop(&mut self) {
+        self.restore();
+    }
 }
 
 /// Whether two open files are the same file and keep written data: regular files, and disks if `and_disks` is

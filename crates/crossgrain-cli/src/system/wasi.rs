@@ -33,3 +33,20 @@ pub(crate) fn standard_stream(number: u8) -> File {
 pub(crate) fn leave(file: File) {
     mem::forget(file);
 }
+
+/// Reads keys from a terminal. This system does not offer that.
+pub(crate) enum KeyInput {}
+
+impl KeyInput {
+    pub(crate) const fn open() -> Option<Self> {
+        None
+    }
+
+    pub(crate) const fn typed(&mut self) -> Vec<u8> {
+        match *self {}
+    }
+
+    pub(crate) const fn restore(&mut self) {
+        match *self {}
+    }
+}
