@@ -203,8 +203,7 @@ fn worked() -> Vec<BTreeMap<String, String>> {
             .map(|(a, b)| (a.trim().into(), b.into()))
             .collect()
     };
-    let is_one =
-        |values: &BTreeMap<_, _>| values.contains_key("suite") && !values.contains_key("file key");
+    let is_one = |values: &BTreeMap<_, _>| values.contains_key("suite") && !values.contains_key("file key");
     blocks.map(values).filter(is_one).collect()
 }
 

@@ -83,7 +83,7 @@ fn in_ctr<K: Kind>(kind: &str, features: Features, filter: Filter<'_>) -> Group 
         let ctr = Ctr::with_options(&key, &FIRST, &measured(K::CIPHER, features))?;
         let mut data = vec![1; CTR_BLOCKS * BLOCK_BYTES];
         let mut expected = data.clone();
-        let mut run = move |data: &mut [u8]| {
+        let run = move |data: &mut [u8]| {
             for (call, piece) in (0..).zip(data.chunks_mut(call_bytes)) {
                 ctr.apply_at(call * call_bytes as u128, piece);
             }
