@@ -32,7 +32,7 @@ use crossgrain::mode::{
 use crossgrain::plan::{Fused, JobSource};
 use crossgrain::stream::Stream;
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
-use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Identity, Limits, Lock, Secret, Suite};
+use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
@@ -105,8 +105,6 @@ enum Case {
     Trait(&'static str, &'static str),
     File(Suite, &'static str),
     FileByPassphrase(Suite),
-    /// The key is the secret of an identity. A second slot has a passphrase.
-    FileByIdentity(Suite),
     /// A deliberate leak in this test, which the scanner must find.
     Planted,
 }
@@ -159,8 +157,7 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
     let mut groups: Vec<_> = CAPS.into_iter().map(under).collect();
     groups.push(("forms".to_owned(), forms().collect()));
     groups.push(("threads".to_owned(), threads.collect()));
-    let suite = Suite::Aes256Gcm;
-    let others = [Case::FileByPassphrase(suite), Case::FileByIdentity(suite), Case::Planted];
+    let others = [Case::FileByPassphrase(Suite::Aes256Gcm), Case::Planted];
     groups.push(("others".to_owned(), others.to_vec()));
     groups
 }
@@ -184,14 +181,11 @@ impl Case {
             Self::FileByPassphrase(suite) => {
                 (Header::of_passphrase(*suite, argon2id()), Secret::Passphrase(key))
             }
-            Self::FileByIdentity(suite) => {
-                let recipient = identity(key).recipient();
-                let locks = [Lock::Passphrase(b"another", argon2id()), Lock::Recipient(recipient)];
-                return whole(Encryptor::locked(Vec::new(), *suite, &locks, &Options::default()).unwrap());
-            }
             _ => return Vec::new(),
         };
-        whole(Encryptor::new(Vec::new(), &header, secret, &Options::default()).unwrap())
+        let mut file = Encryptor::new(Vec::new(), &header, secret, &Options::default()).unwrap();
+        file.write_all(&painted(40_000, 3)).unwrap();
+        file.finish().unwrap()
     }
 
     /// All secrets that follow from a key.
@@ -235,9 +229,7 @@ impl Case {
                     .concat()
             }
             Self::Trait(..) | Self::Planted => secrets::of_key(&of(Cipher::Aes256)),
-            Self::File(suite, _) => of_file(suite, key, Secret::Key(key), file),
-            Self::FileByPassphrase(suite) => of_file(suite, key, Secret::Passphrase(key), file),
-            Self::FileByIdentity(suite) => of_file(suite, key, Secret::Identities(&[identity(key)]), file),
+            Self::File(suite, _) | Self::FileByPassphrase(suite) => of_file(suite, key, file),
         }
     }
 
@@ -269,10 +261,6 @@ impl Case {
                 let passphrase = key.plain();
                 by_file(Secret::Passphrase(&passphrase), &capped(ALL_CAP, 1), file, alive);
             }
-            Self::FileByIdentity(_) => {
-                let identities = [identity(&key.plain())];
-                by_file(Secret::Identities(&identities), &capped(ALL_CAP, 1), file, alive);
-            }
             Self::Planted => {
                 planted(key);
                 alive();
@@ -285,28 +273,20 @@ fn argon2id() -> Argon2id {
     Argon2id { memory_kib: 256, passes: 1, lanes: 2, salt: [9; 16] }
 }
 
-fn identity(secret: &[u8]) -> Identity {
-    Identity::of_bytes(secret.try_into().unwrap())
-}
-
-fn whole(mut file: Encryptor<Vec<u8>>) -> Vec<u8> {
-    file.write_all(&painted(40_000, 3)).unwrap();
-    file.finish().unwrap()
-}
-
 /// The key material of a file: the inputs to key derivation and its results (`docs/format.md`).
-fn of_file(suite: Suite, secret: &[u8], kind: Secret<'_>, file: &[u8]) -> Secrets {
+fn of_file(suite: Suite, secret: &[u8], file: &[u8]) -> Secrets {
     use hmac::{Hmac, KeyInit as _, Mac as _};
-    let header = Header::read(&mut &file[..]).unwrap();
-    let payload = &file[header.to_bytes().len()..];
-    let input_key = header.input_key(kind, &Limits::default()).unwrap();
-    let context = header.context();
+    let header_bytes = 13 + usize::from(file[12]);
+    let (header, payload) = file.split_at(header_bytes);
+    let by_passphrase = header_bytes > 13;
+    let kind = if by_passphrase { Secret::Passphrase(secret) } else { Secret::Key(secret) };
+    let input_key = Header::read(&mut &header[..]).unwrap().input_key(kind, &Limits::default()).unwrap();
     let info = [
         b"c2sp.org/chunked-encryption@v1+",
         suite.aead_name().as_bytes(),
         &[0],
         &payload[..24],
-        &context,
+        header,
         &[1],
     ];
     let mut mac = Hmac::<sha2::Sha512>::new_from_slice(&input_key).unwrap();
@@ -320,7 +300,7 @@ fn of_file(suite: Suite, secret: &[u8], kind: Secret<'_>, file: &[u8]) -> Secret
         Suite::Aes256Ocb | Suite::Serpent256Ocb => secrets::of_ocb(&key),
         Suite::Aes256GcmSiv => secrets::of_gcm_siv(&key, &[nonce]),
     };
-    let of_secret = [secrets::of_bytes("input key", &input_key), secrets::of_bytes("secret", secret)];
+    let of_secret = [secrets::of_bytes("input key", &input_key), secrets::of_bytes("passphrase", secret)];
     [of_secret.concat(), secrets::of_key(&key), of_aead].concat()
 }
 
