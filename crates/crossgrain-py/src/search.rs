@@ -343,8 +343,8 @@ impl Candidates {
     }
 }
 
-/// Checks a job. Returns the name of the kernel, the number of candidates that each word gives, and the length
-/// of keys if candidates are keys.
+/// Checks a job. Returns the name of the kernel, the number of candidates per word, and the length of keys if
+/// candidates are keys.
 #[pyfunction]
 pub(crate) fn search_check(py: Python<'_>, job: Job<'_>) -> PyResult<(String, usize, Option<usize>)> {
     let search = job.search(py)?;

@@ -24,8 +24,8 @@ const HEADER_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a file, by their offset.
 type Pieces = Vec<(u64, Vec<u8>)>;
 
-/// What [`search_file`] returns: the format, the length of the file, the bytes that the format read with their
-/// offsets, how often wrong passphrases fit, and advice for a search without a find.
+/// The result of [`search_file`]: the format, the length of the file, the bytes that the format read with
+/// their offsets, how often wrong passphrases fit, and advice for a search without a find.
 type Recorded<'py> = (&'static str, u64, Vec<(u64, Bound<'py, PyBytes>)>, Option<String>, Option<String>);
 
 /// Facts about a file that its header does not contain.

@@ -18,7 +18,7 @@ use crate::{Error, files};
 /// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
 
-/// Rules of a file that are skipped: the index of the file, their count, the line of the first, and the first.
+/// Skipped rules of a file: the index of the file, their count, the line of the first, and the first.
 type Skipped = (usize, u64, u64, String);
 
 /// A word list.
@@ -110,8 +110,8 @@ impl WordPieces {
         Ok(Self(Mutex::new(list.into_words(form, COUNT_BYTES)?)))
     }
 
-    /// About the next `len_bytes` of words: the number of the first word, the number of words, and their lines.
-    /// None at the end.
+    /// About the next `len_bytes` of words: the number of the first word, the number of words, and their
+    /// lines. None at the end.
     fn next<'py>(
         &self,
         py: Python<'py>,
