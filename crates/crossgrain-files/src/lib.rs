@@ -9,13 +9,17 @@
 //! The command line and the Python package use this crate to write their files.
 
 mod new_file;
+#[cfg(unix)]
+mod new_tree;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "other.rs")]
 mod system;
 
 pub use new_file::{
-    Content, NewFile, OnTemporary, begin, continued, is_same, open_special, resume, unfinished,
+    Content, NewFile, OnTemporary, begin, continued, finish_all, is_same, open_special, resume, unfinished,
 };
+#[cfg(unix)]
+pub use new_tree::NewTree;
 pub use system::{Stamp, restrict, sync_directory};
 
 use std::fmt;

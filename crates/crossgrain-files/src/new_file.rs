@@ -160,6 +160,12 @@ impl NewFile {
 
     /// Gives a synced file its name, and syncs the directory.
     fn name(self, path: &Path) -> Result<(), Error> {
+        self.name_unsynced(path)?;
+        Ok(system::sync_directory(path)?)
+    }
+
+    /// Gives a synced file its name.
+    fn name_unsynced(self, path: &Path) -> Result<(), Error> {
         let Self { file, temporary, replace, .. } = self;
         let named = match temporary {
             Some(temporary) if replace => temporary.persist(path).map_err(io::Error::from),
@@ -175,9 +181,33 @@ impl NewFile {
         named.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists,
             _ => error.into(),
-        })?;
-        Ok(system::sync_directory(path)?)
+        })
     }
+}
+
+/// Completes several files as [`NewFile::finish`] does. They are synced together, which takes a fraction of
+/// the time for small files. Gives a result for each file, in order.
+pub fn finish_all(files: Vec<NewFile>) -> Vec<Result<(), Error>> {
+    let given: Vec<_> = files.iter().map(|file| file.rights.give(&file.file)).collect();
+    let synced = system::sync_files(&files.iter().map(NewFile::file).collect::<Vec<_>>());
+    let mut directories: Vec<PathBuf> = Vec::new();
+    let mut done: Vec<Result<(), Error>> = Vec::with_capacity(files.len());
+    for ((file, given), synced) in files.into_iter().zip(given).zip(synced) {
+        let path = file.path.clone();
+        let named = given.and(synced).map_err(Error::from).and_then(|()| file.name_unsynced(&path));
+        if named.is_ok() && !directories.iter().any(|one| directory_of(one) == directory_of(&path)) {
+            directories.push(path);
+        }
+        done.push(named);
+    }
+    for path in directories {
+        if let Err(error) = system::sync_directory(&path)
+            && let Some(last) = done.last_mut()
+        {
+            *last = Err(error.into());
+        }
+    }
+    done
 }
 
 /// Opens a pipe or device for writing. It must not come from another user, who could read along. `None` if
@@ -252,7 +282,7 @@ fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool) -> Result<Pat
 }
 
 /// Whether a path is no link, or a link that may be followed because no other user created it.
-fn is_followed(path: &Path) -> bool {
+pub(crate) fn is_followed(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) || system::is_trusted_link(path)
 }
 
@@ -274,7 +304,7 @@ fn replace_by(file: &File, path: &Path) -> io::Result<()> {
 }
 
 /// A generator of unpredictable names.
-fn temporary_name() -> tempfile::Builder<'static, 'static> {
+pub(crate) fn temporary_name() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crossgrain-").suffix(".part").rand_bytes(20);
     builder

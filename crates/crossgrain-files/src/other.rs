@@ -88,6 +88,11 @@ pub(crate) const fn is_trusted_link(_path: &Path) -> bool {
     true
 }
 
+/// Writes files to disk, and gives a result for each.
+pub(crate) fn sync_files(files: &[&File]) -> Vec<io::Result<()>> {
+    files.iter().map(|file| file.sync_all()).collect()
+}
+
 /// Does nothing: a directory cannot be synced here.
 ///
 /// # Errors
