@@ -12,7 +12,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output faile
      passphrase, 3 corrupt input, 4 truncated input, 5 would overwrite a file";
 
 /// The reason why the program ends, as its exit code.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Exit {
     /// Reading or writing failed.
     InputOutput = 1,
@@ -26,6 +26,20 @@ pub(crate) enum Exit {
     WouldOverwrite = 5,
     /// Success: the reader of the output closed it early.
     ReaderGone = 0,
+}
+
+impl Exit {
+    /// The rank among the failures of several files. The worst one is the exit code of the run.
+    pub(crate) const fn severity(self) -> u8 {
+        match self {
+            Self::Corrupt => 5,
+            Self::Truncated => 4,
+            Self::InputOutput => 3,
+            Self::Usage => 2,
+            Self::WouldOverwrite => 1,
+            Self::ReaderGone => 0,
+        }
+    }
 }
 
 /// A failure of the program.
@@ -66,6 +80,11 @@ impl Error {
             io::ErrorKind::BrokenPipe => Self::new(Exit::ReaderGone, ""),
             _ => Self::write("standard output", error),
         }
+    }
+
+    /// The exit code.
+    pub(crate) const fn exit(&self) -> Exit {
+        self.exit
     }
 
     /// The message.

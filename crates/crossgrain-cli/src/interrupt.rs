@@ -14,6 +14,22 @@ pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
     undo::on_signal(ending().chain(ENDING_RARELY), move || drop(std::fs::remove_file(&path)))
 }
 
+/// Removes the directory `path` with all its contents when a signal ends the program.
+///
+/// Other threads may still create entries, so the removal is repeated. They fail once the directory is gone.
+#[cfg(unix)]
+pub(crate) fn remove_tree_on_signal(path: PathBuf) -> io::Result<()> {
+    const TRIES: usize = 100;
+    undo::on_signal(ending().chain(ENDING_RARELY), move || {
+        for _ in 0..TRIES {
+            match std::fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+                _ => return,
+            }
+        }
+    })
+}
+
 /// On other systems the file stays, under its temporary name.
 #[cfg(not(unix))]
 pub(crate) fn remove_on_signal(_path: PathBuf) -> io::Result<()> {

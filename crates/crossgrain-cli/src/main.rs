@@ -97,10 +97,10 @@ impl Command {
             Self::Bench(args) => bench::run(&args),
             Self::Circuit(args) => circuit::run(&args),
             Self::Complete(args) => manual::complete(&args),
-            Self::Decrypt(args) => container::decrypt(args),
+            Self::Decrypt(args) => container::decrypt(&args),
             Self::Deps(args) => deps::run(&args),
             Self::Devices(args) => devices::run(&args),
-            Self::Encrypt(args) => container::encrypt(args),
+            Self::Encrypt(args) => container::encrypt(&args),
             Self::Inspect(args) => container::inspect(&args),
             Self::Keygen(args) => container::keygen(&args),
             Self::Man(args) => manual::man(&args),
@@ -109,7 +109,7 @@ impl Command {
             Self::Raw(args) => raw::run(args),
             Self::Rekey(args) => container::rekey(&args),
             Self::Variants(args) => variants::run(&args),
-            Self::Verify(args) => container::verify(args),
+            Self::Verify(args) => container::verify(&args),
             Self::Wisdom(args) => wisdom::run(&args),
         };
         ended(done)

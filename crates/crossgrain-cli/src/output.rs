@@ -129,6 +129,26 @@ impl Output {
     }
 }
 
+/// Completes several outputs. They are synced together, which is fast for small files. Gives a result for
+/// each, in order.
+pub(crate) fn finish_all(outputs: Vec<Output>) -> Vec<Result<(), Error>> {
+    let (mut files, mut names) = (Vec::new(), Vec::new());
+    let mut done: Vec<Option<Result<(), Error>>> = Vec::new();
+    for output in outputs {
+        match output.sink {
+            Sink::Stream(_) => done.push(Some(Ok(()))),
+            Sink::File(file) => {
+                files.push(file);
+                names.push(output.name);
+                done.push(None);
+            }
+        }
+    }
+    let finished = crossgrain_files::finish_all(files).into_iter().zip(names);
+    let mut finished = finished.map(|(done, name)| done.map_err(|refusal| refused(name, refusal)));
+    done.into_iter().map(|done| done.or_else(|| finished.next()).unwrap_or(Ok(()))).collect()
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
@@ -146,7 +166,7 @@ impl Write for Output {
 }
 
 /// The error message for a refusal to write a file.
-fn refused(name: impl Display, refusal: Refusal) -> Error {
+pub(crate) fn refused(name: impl Display, refusal: Refusal) -> Error {
     let in_the_way = |why: &str| Error::new(Exit::WouldOverwrite, format!("{name} {why}"));
     match refusal {
         Refusal::Io(error) => Error::write(name, &error),
@@ -188,6 +208,19 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
+}
+
+/// The path without a suffix of the file name; `None` if it has another end, or would be empty.
+pub(crate) fn without_suffix(path: &Path, suffix: &str) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    #[cfg(unix)]
+    let stem = {
+        use std::os::unix::ffi::OsStrExt as _;
+        std::ffi::OsStr::from_bytes(name.as_bytes().strip_suffix(suffix.as_bytes())?)
+    };
+    #[cfg(not(unix))]
+    let stem = std::ffi::OsStr::new(name.to_str()?.strip_suffix(suffix)?);
+    if stem.is_empty() { None } else { Some(path.with_file_name(stem)) }
 }
 
 /// Opens a file of an earlier run for reading and appending. A pipe or device is written directly.

@@ -27,6 +27,9 @@ fn example_place() -> Place {
     place.write("passphrase", b"correct horse\n");
     place.run(&["keygen", "-o", "key"]).printed();
     place.run(&["encrypt", "--key-file", "key", "photos.tar", "-o", "photos.sealed"]).printed();
+    fs::create_dir(place.path("letters")).unwrap();
+    place.write("letters/first", b"hello");
+    place.run(&["encrypt", "--key-file", "key", "--tar", "letters", "-o", "letters.cg"]).printed();
     place
 }
 

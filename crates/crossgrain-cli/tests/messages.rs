@@ -54,7 +54,7 @@ const ROWS: &[(i32, &str, &str)] = &[
     (
         1,
         "encrypt --key-file k dir",
-        "cannot read 'dir': it is a directory, pipe it: tar c 'dir' | crossgrain encrypt -o 'dir.sealed'",
+        "cannot read 'dir': it is a directory, take its files by --recursive, or pack it: crossgrain encrypt --tar 'dir' -o 'dir.tar.cg'",
     ),
     (2, "encrypt --key-file k in -o in --force", "IN and --output name one file: give each its own"),
     (3, "decrypt --key-file k age", "'age' is a file of age, not of crossgrain: use `age --decrypt`"),

@@ -134,6 +134,24 @@ fn a_new_passphrase_is_asked_for_twice_and_an_old_one_once() {
 }
 
 #[test]
+fn one_passphrase_serves_several_files() {
+    let place = Place::with(b"data");
+    place.write("b", b"more");
+    let line = r#"exec "$0" encrypt --kdf-memory 1 --kdf-passes 1 in b"#;
+    let Some(mut session) = Session::start(&place, line) else { return };
+    session.type_at(FIRST, "correct horse\n");
+    session.type_at(SECOND, "correct horse\n");
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    let mut session = Session::start(&place, r#"exec "$0" decrypt in.cg b.cg -C out"#).unwrap();
+    session.type_at(FIRST, "correct horse\n");
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    assert_eq!(shown.trim(), FIRST.trim());
+    assert_eq!((place.read("out/in"), place.read("out/b")), (b"data".to_vec(), b"more".to_vec()));
+}
+
+#[test]
 fn passphrases_that_differ_or_are_wrong_are_refused() {
     let place = Place::with(b"data");
     let Some(mut session) = Session::start(&place, ENCRYPT) else { return };

@@ -16,7 +16,11 @@ use crate::progress::Audience;
 use crate::typed::{memory_in_mib, size};
 use crate::wisdom;
 
-/// Encrypt a file, so that any change to it is detected.
+/// Encrypt files, so that any change to them is detected.
+///
+/// One input is written to standard output or to -o. Several inputs, or one with --suffix, --output-dir or
+/// --recursive, are written to a file each: `a` becomes `a.cg`. A failure of one file does not stop the others,
+/// and the exit code is that of the worst: 3, 4, 1, 2, 5.
 #[derive(clap::Args)]
 pub(crate) struct EncryptArgs {
     #[command(flatten)]
@@ -41,7 +45,15 @@ pub(crate) struct EncryptArgs {
     #[arg(long, hide = true)]
     pub(super) resume: bool,
 
-    /// Print one JSON object about the file that was written
+    /// Make a random passphrase of 120 bits, and print it on standard error
+    #[arg(long, conflicts_with = "KeyArgs")]
+    pub(super) generate_passphrase: bool,
+
+    /// Pack the inputs, files or directories, into one file as a tar archive
+    #[arg(long, conflicts_with_all = ["recursive", "suffix", "output_dir"])]
+    pub(super) tar: bool,
+
+    /// Print one JSON object about each file that was written
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -49,7 +61,11 @@ pub(crate) struct EncryptArgs {
     pub(super) files: FileArgs,
 }
 
-/// Decrypt a file; only authentic plaintext is written.
+/// Decrypt files; only authentic plaintext is written.
+///
+/// One input is written to standard output or to -o. Several inputs, or one with --suffix, --output-dir or
+/// --recursive, are written to a file each: `a.cg` becomes `a`. A failure of one file does not stop the others,
+/// and the exit code is that of the worst: 3, 4, 1, 2, 5.
 ///
 /// The output file appears under its name only if all of it is authentic. Only its owner may read it,
 /// unless it replaces a file that others may read. Standard output receives authentic plaintext chunk by
@@ -72,21 +88,33 @@ pub(crate) struct DecryptArgs {
     #[arg(long, requires = "output")]
     pub(super) resume: bool,
 
+    /// Unpack a tar archive into the directory of --output-dir. Nothing appears there unless all of the input
+    /// is authentic
+    #[arg(long, requires = "output_dir", conflicts_with_all = ["recursive", "suffix", "range", "force"])]
+    pub(super) tar: bool,
+
+    /// Unpack symbolic links that lead out of the directory too
+    #[arg(long, requires = "tar")]
+    pub(super) outside_links: bool,
+
     #[command(flatten)]
     pub(super) files: FileArgs,
 }
 
-/// Check that a file is authentic to its last byte, and print its size; the plaintext is not written.
+/// Check that files are authentic to their last byte, and print their sizes; the plaintext is not written.
 #[derive(clap::Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(super) sealed: SealedArgs,
 
-    /// The file to read; none or `-` for standard input
-    #[arg(value_name = "IN")]
-    pub(super) input: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) inputs: InputArgs,
 
-    /// Print one JSON object
+    /// Print the names in a tar archive. They are complete only if the exit code is 0
+    #[arg(long, conflicts_with = "json")]
+    pub(super) list: bool,
+
+    /// Print one JSON object for each file
     #[arg(long)]
     pub(super) json: bool,
 
@@ -204,16 +232,52 @@ pub(super) struct SealedArgs {
     pub(super) suite: Option<Suite>,
 }
 
+/// The input files.
+#[derive(clap::Args)]
+pub(super) struct InputArgs {
+    /// The files to read; none or `-` for standard input
+    #[arg(value_name = "IN")]
+    pub(super) inputs: Vec<PathBuf>,
+
+    /// Take the files in directories and below, one by one; links are left out
+    #[arg(long)]
+    pub(super) recursive: bool,
+
+    /// The end of the names of encrypted files; .cg unless given
+    #[arg(long, value_name = "END", value_parser = suffix)]
+    suffix: Option<String>,
+}
+
+impl InputArgs {
+    /// Whether the options ask for one output per input, even if there is one input.
+    pub(super) fn is_many(&self) -> bool {
+        self.inputs.len() > 1 || self.recursive || self.suffix.is_some()
+    }
+
+    /// The only input; `None` for standard input.
+    pub(super) fn single(&self) -> Option<&Path> {
+        self.inputs.first().map(PathBuf::as_path).filter(|path| path.as_os_str() != "-")
+    }
+
+    /// The end of the names of encrypted files.
+    pub(super) fn suffix(&self) -> &str {
+        self.suffix.as_deref().unwrap_or(".cg")
+    }
+}
+
 /// The input and output files.
 #[derive(clap::Args)]
 pub(super) struct FileArgs {
-    /// The file to read; none or `-` for standard input
-    #[arg(value_name = "IN")]
-    pub(super) input: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) inputs: InputArgs,
 
     /// The file to write, which appears when it is complete; none or `-` for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", conflicts_with_all = ["recursive", "suffix", "output_dir"])]
     pub(super) output: Option<PathBuf>,
+
+    /// The directory to write to, which is created if it does not exist
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(super) output_dir: Option<PathBuf>,
 
     /// Replace the output file if it exists
     #[arg(long)]
@@ -224,10 +288,26 @@ pub(super) struct FileArgs {
 }
 
 impl FileArgs {
-    /// Opens the output, before the input is read and before a passphrase is prompted for. Refuses to
+    /// Whether each input gets an output of its own, named after it.
+    pub(super) fn is_many(&self) -> Result<bool, Error> {
+        let is_many = self.inputs.is_many() || self.output_dir.is_some();
+        match &self.output {
+            Some(_) if is_many => Err(Error::usage(
+                "-o is for one input: give --output-dir, or none to write beside the inputs",
+            )),
+            _ => Ok(is_many),
+        }
+    }
+
+    /// Opens an output, before the input is read and before a passphrase is prompted for. Refuses to
     /// overwrite the files that hold secrets.
-    pub(super) fn output(&self, secrets: &[SecretFile<'_>], content: Content) -> Result<Output, Error> {
-        match self.output_path() {
+    pub(super) fn open(
+        &self,
+        path: Option<&Path>,
+        secrets: &[SecretFile<'_>],
+        content: Content,
+    ) -> Result<Output, Error> {
+        match path {
             Some(path) => {
                 apart_from(secrets, path)?;
                 Output::file(path, self.force, content)
@@ -303,6 +383,15 @@ impl FromStr for Range {
         } else {
             Ok(Self { from, to })
         }
+    }
+}
+
+/// A suffix of file names.
+fn suffix(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" => Err("give an end such as .cg"),
+        _ if text.contains(['/', '\\', '\0']) => Err("an end of a name has no slash"),
+        _ => Ok(text.to_owned()),
     }
 }
 

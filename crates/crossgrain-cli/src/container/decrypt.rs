@@ -7,17 +7,20 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::ops;
+use std::path::Path;
 
 use crossgrain::engine::text::grouped;
 use crossgrain_container::{
-    CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, plaintext_bytes,
+    CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, plaintext_bytes,
 };
 
 use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
+use super::batch::{self, Done, Outputs, Taken};
 use super::flow::Flow;
+use super::keyring::Keyring;
 use super::keys::apart_from;
 use super::resume::Resumed;
-use super::{Contents, print, read_header, refused};
+use super::{Contents, archive, read_header, refused};
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name, shown};
 use crate::output::{Content, Output, write_all_at};
@@ -25,9 +28,45 @@ use crate::profile;
 use crate::progress::Progress;
 
 /// Decrypts.
-pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
+pub(crate) fn decrypt(args: &DecryptArgs) -> Result<(), Error> {
     profile::begin(args.files.work.profile);
-    let mut output = match args.files.output_path() {
+    if args.tar {
+        return archive::decrypt(args);
+    }
+    let files = &args.files;
+    if !files.is_many()? {
+        let mut keys = Keyring::existing(&args.sealed.keys, false);
+        return decrypt_file(args, &mut keys, files.inputs.single(), files.output_path())?.finish();
+    }
+    if args.range.is_some() {
+        return Err(Error::usage("--range is for one input: name one file, and its output by -o"));
+    }
+    let jobs = batch::jobs(&files.inputs, Taken::Encrypted)?;
+    let mut keys = shared_keyring(&args.sealed)?;
+    let mut outputs = Outputs::new(files, Content::Plaintext);
+    batch::run(jobs, false, |job| {
+        let output = outputs.path(job)?;
+        decrypt_file(args, &mut keys, Some(&job.input), Some(&output))
+    })
+}
+
+/// The secret for several files. A passphrase is read at once, so that it fails once and not for each file.
+fn shared_keyring(args: &SealedArgs) -> Result<Keyring<'_>, Error> {
+    let mut keys = Keyring::existing(&args.keys, true);
+    if !args.keys.is_key() {
+        keys.fetch(Suite::Aes256Gcm)?;
+    }
+    Ok(keys)
+}
+
+/// Decrypts one file, or standard input to standard output.
+fn decrypt_file(
+    args: &DecryptArgs,
+    keys: &mut Keyring<'_>,
+    path: Option<&Path>,
+    output: Option<&Path>,
+) -> Result<Done, Error> {
+    let mut output = match output {
         Some(path) if args.resume => {
             apart_from(&args.sealed.keys.files(), path)?;
             Output::resumed(path, args.files.force)?
@@ -35,22 +74,18 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
         None if args.resume => {
             return Err(Error::usage("standard output cannot be resumed: give -o FILE"));
         }
-        _ => args.files.output(&args.sealed.keys.files(), Content::Plaintext)?,
+        path => args.files.open(path, &args.sealed.keys.files(), Content::Plaintext)?,
     };
-    let mut sealed = Sealed::open(&args.sealed, args.files.input.as_deref(), &args.files.work)?;
+    let mut sealed = Sealed::open(&args.sealed, keys, path, &args.files.work)?;
     output.apart_from(&sealed.input, false)?;
     if let Some(range) = args.range {
         sealed.narrow(range)?;
     }
     output.stay();
     let name = output.name().clone();
-    let (done, written_bytes) = sealed.write(&args, &mut output, &name);
+    let (done, written_bytes) = sealed.write(args, &mut output, &name);
     match done.and_then(|()| sealed.input.stayed()) {
-        Ok(()) => {
-            output.finish()?;
-            profile::report();
-            Ok(())
-        }
+        Ok(()) => Ok(Done { output: Some(output), told: None, len_bytes: written_bytes }),
         Err(error) if args.keep_partial => {
             match output.keep(written_bytes) {
                 Ok(Some(path)) => error::tell(&format!(
@@ -68,36 +103,45 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
 }
 
 /// Decrypts, drops the plaintext, and prints its size.
-pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
+pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Error> {
     profile::begin(args.work.profile);
-    let mut sealed = Sealed::open(&args.sealed, args.input.as_deref(), &args.work)?;
-    let to = Name::Stream("nothing");
-    let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
-    sealed.run(&to, &args.work, None, &mut progress)?;
-    let contents = Contents { suite: sealed.payload.suite(), plaintext_bytes: progress.bytes() };
-    drop(progress);
-    sealed.input.stayed()?;
-    profile::report();
-    let name = sealed.input.name();
-    if args.json {
-        let mut told = contents.json(name);
-        told["authentic"] = true.into();
-        return print(told);
+    if !args.inputs.is_many() {
+        let mut keys = Keyring::existing(&args.sealed.keys, false);
+        return verify_file(args, &mut keys, args.inputs.single())?.finish();
     }
-    let (bytes, chunks) = (contents.plaintext_bytes, contents.chunks());
-    print(format_args!(
-        "{name}: authentic, {} byte{} in {} chunk{}, {}",
-        grouped(bytes),
-        if bytes == 1 { "" } else { "s" },
-        grouped(chunks),
-        if chunks == 1 { "" } else { "s" },
-        contents.suite
-    ))
+    let jobs = batch::jobs(&args.inputs, Taken::Encrypted)?;
+    let mut keys = shared_keyring(&args.sealed)?;
+    batch::run(jobs, args.json, |job| verify_file(args, &mut keys, Some(&job.input)))
+}
+
+/// Verifies one file, or standard input.
+fn verify_file(args: &VerifyArgs, keys: &mut Keyring<'_>, path: Option<&Path>) -> Result<Done, Error> {
+    let mut sealed = Sealed::open(&args.sealed, keys, path, &args.work)?;
+    let name = sealed.input.name().clone();
+    let plaintext_bytes = if args.list {
+        archive::list(&mut sealed, &args.work)?
+    } else {
+        let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
+        sealed.run(&Name::Stream("nothing"), &args.work, None, &mut progress)?;
+        let plaintext_bytes = progress.bytes();
+        drop(progress);
+        sealed.input.stayed()?;
+        plaintext_bytes
+    };
+    let contents = Contents { suite: sealed.payload.suite(), plaintext_bytes };
+    let told = if args.json {
+        let mut told = contents.json(&name);
+        told["authentic"] = true.into();
+        told.to_string()
+    } else {
+        format!("{name}: authentic, {contents}")
+    };
+    Ok(Done { output: None, told: Some(told), len_bytes: 0 })
 }
 
 /// An encrypted file whose key is verified. The input is positioned before the first chunk of the window.
-struct Sealed {
-    input: Input,
+pub(super) struct Sealed {
+    pub(super) input: Input,
     payload: Payload,
     /// The total length of the sealed chunks in the file, if its length is known.
     chunks_bytes: Option<u64>,
@@ -108,8 +152,14 @@ struct Sealed {
 }
 
 impl Sealed {
-    fn open(args: &SealedArgs, path: Option<&std::path::Path>, work: &WorkArgs) -> Result<Self, Error> {
-        let mut input = Input::open(path.filter(|path| path.as_os_str() != "-"))?;
+    /// Opens a file, or standard input.
+    pub(super) fn open(
+        args: &SealedArgs,
+        keys: &mut Keyring<'_>,
+        path: Option<&Path>,
+        work: &WorkArgs,
+    ) -> Result<Self, Error> {
+        let mut input = Input::open(path)?;
         let name = input.name().clone();
         let header = match args.suite {
             Some(suite) => Header::of_key(suite),
@@ -120,8 +170,8 @@ impl Sealed {
             io::ErrorKind::UnexpectedEof => refused(&name, Refusal::TruncatedHeader),
             _ => Error::read(&name, &error),
         })?;
-        let known = args.keys.known(header.suite)?;
-        let key = header.input_key(known.secret(), &args.keys.limits());
+        let limits = args.keys.limits();
+        let key = keys.with(header.suite, |known| header.input_key(known.secret(), &limits))?;
         let options = work.options(header.suite);
         let payload = key.and_then(|key| match args.bare {
             true => Payload::committed(header.suite, &key, &prefix, &[], &options),
@@ -198,7 +248,7 @@ impl Sealed {
     }
 
     /// The length of the window, if the length of the file determines it.
-    fn window_bytes(&self) -> Option<u64> {
+    pub(super) fn window_bytes(&self) -> Option<u64> {
         let to = self.window.to.or_else(|| plaintext_bytes(self.chunks_bytes?));
         to.map(|to| to.saturating_sub(self.window.from))
     }
@@ -235,7 +285,7 @@ impl Sealed {
     }
 
     /// Decrypts the window.
-    fn run<W: Write + Send>(
+    pub(super) fn run<W: Write + Send>(
         &mut self,
         to: &Name,
         work: &WorkArgs,

@@ -5,7 +5,9 @@
 //! threads write chunks at their positions; otherwise in order.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
+use std::num::NonZero;
+use std::path::Path;
 
 use crossgrain_container::{
     CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Lock, Payload, Recipient, SEALED_CHUNK_BYTES, Secret,
@@ -13,9 +15,11 @@ use crossgrain_container::{
 };
 
 use super::args::EncryptArgs;
+use super::batch::{self, Done, Outputs, Taken};
 use super::flow::Flow;
+use super::keyring::Keyring;
 use super::keys::Known;
-use super::{Contents, kdf_json, print, refused, slots_json};
+use super::{Contents, archive, kdf_json, refused, slots_json};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Content, Output, apart, with_suffix, write_all_at};
@@ -23,16 +27,40 @@ use crate::profile;
 use crate::progress::Progress;
 
 /// The bytes before the chunks, and the payload that seals the chunks.
-struct Beginning {
+pub(super) struct Beginning {
     kdf: Kdf,
     head: Vec<u8>,
     payload: Payload,
 }
 
 /// Encrypts.
-pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
+pub(crate) fn encrypt(args: &EncryptArgs) -> Result<(), Error> {
     profile::begin(args.files.work.profile);
-    args.files.refuse_terminal()?;
+    check(args)?;
+    if args.tar {
+        return archive::encrypt(args);
+    }
+    let files = &args.files;
+    if !files.is_many()? {
+        files.refuse_terminal()?;
+        let path = files.inputs.single();
+        apart(("IN", path), ("--output", files.output_path()))?;
+        return encrypt_file(args, &mut keyring(args, false), path, files.output_path())?.finish();
+    }
+    let jobs = batch::jobs(&files.inputs, Taken::Others)?;
+    let mut keys = keyring(args, true);
+    if wants_secret(args) {
+        keys.fetch(args.suite)?;
+    }
+    let mut outputs = Outputs::new(files, Content::Open);
+    batch::run(jobs, args.json, |job| {
+        let output = outputs.path(job)?;
+        encrypt_file(args, &mut keys, Some(&job.input), Some(&output))
+    })
+}
+
+/// Refuses arguments that do not fit together.
+fn check(args: &EncryptArgs) -> Result<(), Error> {
     if args.resume {
         return Err(Error::usage(
             "an encryption is not resumed, for one salt must never serve two inputs: leave out --resume, and begin anew",
@@ -43,45 +71,92 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
             "a file without header has no place for passphrases and recipients: give --key-file alone",
         ));
     }
-    let path = args.files.input.as_deref();
-    apart(("IN", path), ("--output", args.files.output_path()))?;
+    Ok(())
+}
+
+/// The secret for all files of the run.
+pub(super) fn keyring(args: &EncryptArgs, is_kept: bool) -> Keyring<'_> {
+    if args.generate_passphrase { Keyring::random(is_kept) } else { Keyring::new(&args.keys, is_kept) }
+}
+
+/// Whether a passphrase or key opens the files. With recipients, it is one more way.
+const fn wants_secret(args: &EncryptArgs) -> bool {
+    args.recipients.is_empty() || args.keys.is_given() || args.generate_passphrase
+}
+
+/// Encrypts one file, or standard input to standard output.
+fn encrypt_file(
+    args: &EncryptArgs,
+    keys: &mut Keyring<'_>,
+    path: Option<&Path>,
+    output: Option<&Path>,
+) -> Result<Done, Error> {
     if let Some(path) = path.filter(|path| path.is_dir()) {
-        let (name, mend) = (Name::File(path.to_owned()), "it is a directory, pipe it: tar c");
-        let sealed = Name::File(with_suffix(path, ".sealed"));
-        let why = format!("cannot read {name}: {mend} {name} | crossgrain encrypt -o {sealed}");
+        let (name, packed) = (Name::File(path.to_owned()), Name::File(with_suffix(path, ".tar.cg")));
+        let why = format!(
+            "cannot read {name}: it is a directory, take its files by --recursive, or pack it: crossgrain encrypt --tar {name} -o {packed}"
+        );
         return Err(Error::new(Exit::InputOutput, why));
     }
-    let mut output = args.files.output(&args.keys.files(), Content::Open)?;
+    let mut output = open_output(args, output)?;
+    let mut input = Input::open(path)?;
+    output.apart_from(&input, false)?;
+    let beginning = beginning(args, keys, &output)?;
+    let from = input.name().clone();
+    let len_bytes = input.len_bytes();
+    // An empty file, or one that the system generates on reading, is short.
+    let is_short = len_bytes.is_none() && input.is_file();
+    let workers = if is_short { NonZero::<usize>::MIN } else { args.files.work.workers() };
+    let source = Source { from: &from, len_bytes, workers };
+    let chunks_bytes = write(args, &source, &mut input, &mut output, &beginning)?;
+    input.stayed_whole()?;
+    Ok(beginning.done(args, output, chunks_bytes))
+}
+
+/// Opens the output.
+pub(super) fn open_output(args: &EncryptArgs, path: Option<&Path>) -> Result<Output, Error> {
+    let output = args.files.open(path, &args.keys.files(), Content::Open)?;
     if args.json && output.unfinished_file().is_none() {
         return Err(Error::usage("with --json, the ciphertext must go to a file: give -o FILE"));
     }
-    let mut input = Input::open(args.files.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
-    output.apart_from(&input, false)?;
-    let beginning = beginning(&args, &output)?;
-    let chunks_bytes = write(&args, &mut input, &mut output, &beginning)?;
-    input.stayed_whole()?;
-    let name = output.name().clone();
-    output.finish()?;
-    profile::report();
-    if !args.json {
-        return Ok(());
-    }
-    let contents =
-        Contents { suite: args.suite, plaintext_bytes: plaintext_bytes(chunks_bytes).unwrap_or_default() };
-    let mut told = contents.json(&name);
-    told["kdf"] = kdf_json(&beginning.kdf);
-    told["slots"] = slots_json(&beginning.kdf).into();
-    told["file_bytes"] = (beginning.head.len() as u64 + chunks_bytes).into();
-    print(told)
+    Ok(output)
 }
 
-/// The beginning of the file. The user's secret is overwritten before the first chunk is read.
-fn beginning(args: &EncryptArgs, output: &Output) -> Result<Beginning, Error> {
+/// The beginning of the file. A secret for one file only is overwritten before the first chunk is read.
+pub(super) fn beginning(
+    args: &EncryptArgs,
+    keys: &mut Keyring<'_>,
+    output: &Output,
+) -> Result<Beginning, Error> {
     let recipients = args.recipients.all()?;
-    // With recipients, a passphrase or key is one more way to open the file.
-    let is_secret = recipients.is_empty() || args.keys.is_given();
-    let known = if is_secret { Some(args.keys.known(args.suite, true)?) } else { None };
-    fresh(args, known.as_ref(), &recipients).map_err(|refusal| refused(output.name(), refusal))
+    let begun = match wants_secret(args) {
+        true => keys.with(args.suite, |known| fresh(args, Some(known), &recipients))?,
+        false => fresh(args, None, &recipients),
+    };
+    begun.map_err(|refusal| refused(output.name(), refusal))
+}
+
+impl Beginning {
+    /// The result for an output whose sealed chunks have this total length.
+    pub(super) fn done(self, args: &EncryptArgs, output: Output, chunks_bytes: u64) -> Done {
+        let plaintext_bytes = plaintext_bytes(chunks_bytes).unwrap_or_default();
+        let told = args.json.then(|| {
+            let mut told = Contents { suite: args.suite, plaintext_bytes }.json(output.name());
+            told["kdf"] = kdf_json(&self.kdf);
+            told["slots"] = slots_json(&self.kdf).into();
+            told["file_bytes"] = (self.head.len() as u64 + chunks_bytes).into();
+            told.to_string()
+        });
+        Done { output: Some(output), told, len_bytes: plaintext_bytes }
+    }
+}
+
+/// The plaintext of a file.
+pub(super) struct Source<'a> {
+    pub(super) from: &'a Name,
+    /// Its length, if that is known.
+    pub(super) len_bytes: Option<u64>,
+    pub(super) workers: NonZero<usize>,
 }
 
 /// The beginning of a new file: of version 1 if one key opens it, otherwise of version 2.
@@ -108,16 +183,17 @@ fn fresh(args: &EncryptArgs, known: Option<&Known>, recipients: &[Recipient]) ->
 }
 
 /// Writes the file, and gives the total length of its sealed chunks.
-fn write(
+pub(super) fn write(
     args: &EncryptArgs,
-    input: &mut Input,
+    source: &Source<'_>,
+    input: impl Read + Send,
     output: &mut Output,
     beginning: &Beginning,
 ) -> Result<u64, Error> {
     let Beginning { head, payload, .. } = beginning;
-    let (from, to) = (input.name().clone(), output.name().clone());
+    let &Source { from, len_bytes, workers } = source;
+    let to = output.name().clone();
     let failed = |error| Error::write(&to, &error);
-    let len_bytes = input.len_bytes();
     let total_bytes = len_bytes.map(|len_bytes| head.len() as u64 + sealed_bytes(len_bytes));
     let step = |first, is_last, plaintext: &[u8], sealed: &mut [u8]| match payload
         .seal(first, is_last, plaintext, sealed)
@@ -129,9 +205,9 @@ fn write(
         write_all_at(file, bytes, head.len() as u64 + first * SEALED_CHUNK_BYTES as u64)
     };
     let flow = Flow {
-        from: &from,
+        from,
         to: &to,
-        workers: args.files.work.workers(),
+        workers,
         chunk_bytes: [CHUNK_BYTES, SEALED_CHUNK_BYTES],
         first: 0,
         ends: true,

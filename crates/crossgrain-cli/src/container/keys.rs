@@ -1,23 +1,20 @@
-//! Secrets of files: prompted for at the terminal or read from a file, and overwritten when dropped; and the
-//! recipients of files.
+//! Secrets of files: keys, passphrases and identities from the places that the user named, overwritten when
+//! dropped; and the recipients of files.
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crossgrain::engine::wiping_stack;
 use crossgrain_container::{Argon2id, Identity, Limits, Lock, Recipient, SLOTS_MAX, Secret, Suite, fill};
 use zeroize::Zeroizing;
 
+use super::passphrase;
 use crate::error::Error;
 use crate::input::{read_small, shown, standard_input};
 use crate::output::apart;
 use crate::secret;
-use crate::system;
 use crate::typed::memory_in_mib;
-
-/// The maximum length of a passphrase in bytes.
-const PASSPHRASE_BYTES_MAX: usize = 4096;
 
 /// The maximum length of an identity file in bytes.
 const IDENTITIES_BYTES_MAX: usize = 64 << 10;
@@ -40,6 +37,15 @@ pub(super) struct KeyArgs {
     /// An open file descriptor, the first line from which is the passphrase
     #[arg(long, value_name = "N")]
     passphrase_fd: Option<u32>,
+
+    /// An environment variable whose value is the passphrase
+    #[arg(long, value_name = "NAME")]
+    passphrase_env: Option<OsString>,
+
+    /// A command that prints the passphrase as its only line. Its words are separated by spaces and may be
+    /// quoted; no shell runs it
+    #[arg(long, value_name = "COMMAND")]
+    passphrase_command: Option<String>,
 
     /// A file that holds the key, as it is or in hex, as made by `crossgrain keygen`
     #[arg(long, value_name = "FILE")]
@@ -126,6 +132,11 @@ impl Known {
 }
 
 impl OpenArgs {
+    /// Whether the secret is a key of one suite's length.
+    pub(super) const fn is_key(&self) -> bool {
+        self.keys.is_key()
+    }
+
     /// The files that hold the secret.
     pub(super) fn files(&self) -> Vec<SecretFile<'_>> {
         let identity = ("--identity", self.identity.as_deref());
@@ -160,6 +171,7 @@ impl NewKeyArgs {
             passphrase_file: self.new_passphrase_file.clone(),
             passphrase_fd: self.new_passphrase_fd,
             key_file: self.new_key_file.clone(),
+            ..KeyArgs::default()
         }
     }
 
@@ -247,7 +259,12 @@ impl KeyArgs {
 
     /// Whether an option names the source.
     pub(super) const fn is_given(&self) -> bool {
-        self.passphrase || self.passphrase_file.is_some() || self.passphrase_fd.is_some() || self.is_key()
+        self.passphrase
+            || self.passphrase_file.is_some()
+            || self.passphrase_fd.is_some()
+            || self.passphrase_env.is_some()
+            || self.passphrase_command.is_some()
+            || self.is_key()
     }
 
     /// The files that hold the secret.
@@ -269,77 +286,30 @@ impl KeyArgs {
             let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
             return Ok(Known::Key(key));
         }
-        let passphrase = match (&self.passphrase_file, self.passphrase_fd) {
-            (Some(path), _) => {
-                first_line_of(File::open(path), &format!("passphrase file '{}'", shown(path)))?
-            }
-            // Opening it by name would read from the start of the file, and a later reader would read the
-            // same bytes again.
-            (None, Some(0)) => first_line_of(standard_input(), "file descriptor 0")?,
-            (None, Some(number)) => {
-                first_line_of(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
-            }
-            (None, None) => asked(prompt, twice)?,
-        };
+        let passphrase = self.passphrase(prompt, twice)?;
         if passphrase.is_empty() {
             return Err(Error::usage("the passphrase is empty: choose one"));
         }
         Ok(Known::Passphrase(passphrase))
     }
-}
 
-/// Prompts at the terminal, even if standard input and output are redirected.
-fn asked(prompt: &str, twice: bool) -> Result<Zeroizing<String>, Error> {
-    let ask = |prompt| {
-        let answer = system::ask(prompt, |terminal| first_line(terminal, "the terminal"));
-        answer.map_err(|_| {
-            Error::usage(
-                "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
-            )
-        })?
-    };
-    let passphrase = ask(prompt)?;
-    if passphrase.is_empty() {
-        return Err(Error::usage(
-            "no passphrase was given: type one, or give --passphrase-file or --key-file",
-        ));
-    }
-    if twice && *ask("The same again: ")? != *passphrase {
-        return Err(Error::usage("the two passphrases differ: try again"));
-    }
-    Ok(passphrase)
-}
-
-/// The first line from a file, without its end.
-fn first_line_of(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>, Error> {
-    let mut file = file.map_err(|error| Error::read(name, &error))?;
-    let line = first_line(&mut file, name);
-    system::leave(file);
-    line
-}
-
-/// The first line, without its end.
-fn first_line(input: &mut impl Read, name: &str) -> Result<Zeroizing<String>, Error> {
-    let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES_MAX]);
-    let mut len_bytes = 0;
-    // Reads byte by byte up to the line end, because the bytes after it may be the data.
-    while len_bytes < buffer.len() {
-        let got =
-            fill(input, &mut buffer[len_bytes..=len_bytes]).map_err(|error| Error::read(name, &error))?;
-        if got == 0 || buffer[len_bytes] == b'\n' {
-            break;
+    fn passphrase(&self, prompt: &str, twice: bool) -> Result<Zeroizing<String>, Error> {
+        if let Some(path) = &self.passphrase_file {
+            let name = format!("passphrase file '{}'", shown(path));
+            return passphrase::first_line_of(File::open(path), &name);
         }
-        len_bytes += 1;
+        if let Some(number) = self.passphrase_fd {
+            // Opening standard input by name would read from the start of the file, and a later reader would
+            // read the same bytes again.
+            let file = if number == 0 { standard_input() } else { File::open(format!("/dev/fd/{number}")) };
+            return passphrase::first_line_of(file, &format!("file descriptor {number}"));
+        }
+        if let Some(variable) = &self.passphrase_env {
+            return passphrase::from_environment(variable);
+        }
+        if let Some(command) = &self.passphrase_command {
+            return passphrase::from_command(command);
+        }
+        passphrase::asked(prompt, twice)
     }
-    if len_bytes == buffer.len() {
-        return Err(Error::usage(format!("the first line of {name} is no passphrase: it is too long")));
-    }
-    let line = &buffer[..len_bytes];
-    // Some editors write a mark in front of UTF-8. It is not part of the passphrase.
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let line = std::str::from_utf8(line).map_err(|_| {
-        Error::usage(format!("the first line of {name} is no text: give a passphrase in UTF-8"))
-    })?;
-    Ok(Zeroizing::new(line.to_owned()))
 }

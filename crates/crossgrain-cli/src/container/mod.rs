@@ -1,16 +1,22 @@
 //! The commands `crossgrain encrypt`, `decrypt`, `verify`, `inspect`, `rekey` and `keygen` for encrypted files
 //! (`docs/format.md`).
 //!
-//! Each command has its own file. `flow` runs chunks through the pipeline, `keys` reads secrets, and `resume`
-//! continues an interrupted decryption.
+//! Each command has its own file. `flow` runs chunks through the pipeline, `batch` works on several files,
+//! `archive` packs and unpacks directories, and `resume` continues an interrupted decryption. `keys` and
+//! `passphrase` read secrets, and `keyring` holds them.
 
+#[cfg_attr(not(unix), path = "archive/none.rs")]
+mod archive;
 mod args;
+mod batch;
 mod decrypt;
 mod encrypt;
 mod flow;
 mod inspect;
 mod keygen;
+mod keyring;
 mod keys;
+mod passphrase;
 mod rekey;
 mod resume;
 
@@ -21,9 +27,10 @@ pub(crate) use inspect::inspect;
 pub(crate) use keygen::keygen;
 pub(crate) use rekey::rekey;
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{Seek as _, Write as _};
 
+use crossgrain::engine::text::grouped;
 use crossgrain_container::{CHUNK_BYTES, Damage, Error as Refusal, Header, Kdf, SlotKind, Suite, fill};
 use serde_json::{Value, json};
 
@@ -70,6 +77,14 @@ impl Contents {
         json!({
             "file": file, "suite": self.suite.name(), "plaintext_bytes": self.plaintext_bytes, "chunks": self.chunks(),
         })
+    }
+}
+
+impl Display for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |count, unit| format!("{} {unit}{}", grouped(count), if count == 1 { "" } else { "s" });
+        let (bytes, chunks) = (counted(self.plaintext_bytes, "byte"), counted(self.chunks(), "chunk"));
+        write!(f, "{bytes} in {chunks}, {}", self.suite)
     }
 }
 
