@@ -1,12 +1,12 @@
 //! A directory tree that appears under its final names when it is complete.
 //!
 //! The tree is built in a staging directory `.crossgrain-….part` with a random name, accessible only to its
-//! owner. If the destination does not exist, the staging directory lies beside it and is renamed to it. If the
-//! destination is a directory, the staging directory lies in it, and its entries are renamed into the
-//! destination.
+//! owner. If the destination does not exist, the staging directory is created in the same directory, and is
+//! renamed to it. If the destination is a directory, the staging directory is created in it, and its entries
+//! are renamed into the destination.
 //!
 //! Open directories are used instead of paths. Another user who can rename the staging directory therefore
-//! cannot redirect what is written.
+//! cannot redirect writes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -84,7 +84,7 @@ impl NewTree {
     /// Whether an entry of this name directly below the staging directory can get its final name.
     ///
     /// # Errors
-    /// If the system cannot tell.
+    /// If the name cannot be looked up.
     pub fn is_free(&self, name: &OsStr) -> io::Result<bool> {
         match self.name {
             Some(_) => Ok(true),
@@ -159,7 +159,7 @@ impl Drop for NewTree {
     fn drop(&mut self) {
         // A directory that another user put in its place is not touched.
         if !self.is_done && self.is_staging(last_of(&self.path)) {
-            // A destructor cannot report errors. The name tells the user what the directory is.
+            // A destructor cannot report errors.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

@@ -19,8 +19,8 @@ use crate::wisdom;
 /// Encrypt files, so that any change to them is detected.
 ///
 /// One input is written to standard output or to -o. Several inputs, or one with --suffix, --output-dir or
-/// --recursive, are written to a file each: `a` becomes `a.cg`. A failure of one file does not stop the others,
-/// and the exit code is that of the worst: 3, 4, 1, 2, 5.
+/// --recursive, are written to a file each: `a` becomes `a.cg`. A failure of one file does not stop the
+/// others, and the exit code is that of the worst: 3, 4, 1, 2, 5.
 #[derive(clap::Args)]
 pub(crate) struct EncryptArgs {
     #[command(flatten)]
@@ -64,8 +64,8 @@ pub(crate) struct EncryptArgs {
 /// Decrypt files; only authentic plaintext is written.
 ///
 /// One input is written to standard output or to -o. Several inputs, or one with --suffix, --output-dir or
-/// --recursive, are written to a file each: `a.cg` becomes `a`. A failure of one file does not stop the others,
-/// and the exit code is that of the worst: 3, 4, 1, 2, 5.
+/// --recursive, are written to a file each: `a.cg` becomes `a`. A failure of one file does not stop the
+/// others, and the exit code is that of the worst: 3, 4, 1, 2, 5.
 ///
 /// The output file appears under its name only if all of it is authentic. Only its owner may read it,
 /// unless it replaces a file that others may read. Standard output receives authentic plaintext chunk by

@@ -1,5 +1,5 @@
-//! Several files in one run. Each is encrypted, decrypted or verified on its own. A failure is reported, and the
-//! other files go on.
+//! Several files in one run. Each is encrypted, decrypted or verified on its own. A failure is reported, and
+//! the other files go on.
 //!
 //! Outputs are completed in groups, because syncing a group takes about as long as syncing one small file.
 

@@ -1,7 +1,7 @@
 //! A byte stream from one thread to another, in blocks of 1 MiB.
 //!
-//! The reader tells the end of the stream from a writer that failed: only [`Sender::end`] ends the stream, and
-//! after a writer without it the last read fails.
+//! The reader can distinguish the end of the stream from a writer that failed: only [`Sender::end`] ends the
+//! stream. If the writer is dropped without it, the last read fails.
 
 use std::io::{self, Read, Write};
 use std::mem;

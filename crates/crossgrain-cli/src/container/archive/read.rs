@@ -1,5 +1,6 @@
-//! Iterates over the members of a tar archive. The archive may be hostile, so every member is checked: its path
-//! is relative and has no `..`, its kind can be unpacked, and the memory for names and tables is limited.
+//! Iterates over the members of a tar archive. The archive may be hostile, so every member is checked: its
+//! path is relative and has no `..`, and its kind can be unpacked. The memory for names and tables is
+//! limited.
 //!
 //! GNU and PAX archives are read, with long names and GNU's sparse files.
 

@@ -288,8 +288,8 @@ fn with_parents<T>(root: &File, path: &Path, make: impl Fn() -> Result<T, Errno>
     make()
 }
 
-/// Follows a link as the system would, within the tree `root`. `within` are the entries of the tree, if others
-/// may lie beside them later.
+/// Follows a link as the system would, within the tree `root`. `within` are the entries of the tree, if it is
+/// to join a directory with other entries.
 fn leads_outside(
     root: &File,
     within: Option<&HashSet<OsString>>,
