@@ -82,7 +82,8 @@ impl Header {
     /// the payload.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for no lock or too many; [`Error::KeyLength`] for a key of the wrong length; [`Error::BadArgon2`] or [`Error::OutOfMemory`] for parameters of Argon2id;
+    /// [`Error::SlotCount`] for no lock or too many; [`Error::KeyLength`] for a key of the wrong length;
+    /// [`Error::BadArgon2`] or [`Error::OutOfMemory`] for parameters of Argon2id;
     /// [`Error::TooDemanding`] if several passphrases exceed the default limits together; [`Error::Cipher`] if
     /// the system provides no random bytes.
     pub fn locked(suite: Suite, locks: &[Lock<'_>]) -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
