@@ -157,11 +157,23 @@ impl Header {
         prefix: &[u8; PREFIX_BYTES],
         options: &Options,
     ) -> Result<Payload, Error> {
-        Payload::committed(self.suite, input_key, prefix, &self.context(), options).map_err(|error| {
-            match (error, &self.kdf) {
-                (Error::WrongKey, Kdf::Slots(_)) => Error::ForgedHeader,
-                (error, _) => error,
-            }
+        Ok(self.payload_with_key(input_key, prefix, options)?.0)
+    }
+
+    /// As [`Header::payload`], with the key of the chunks.
+    ///
+    /// # Errors
+    /// As [`Header::payload`].
+    pub fn payload_with_key(
+        &self,
+        input_key: &[u8],
+        prefix: &[u8; PREFIX_BYTES],
+        options: &Options,
+    ) -> Result<(Payload, Zeroizing<Vec<u8>>), Error> {
+        let opened = Payload::committed_with_key(self.suite, input_key, prefix, &self.context(), options);
+        opened.map_err(|error| match (error, &self.kdf) {
+            (Error::WrongKey, Kdf::Slots(_)) => Error::ForgedHeader,
+            (error, _) => error,
         })
     }
 

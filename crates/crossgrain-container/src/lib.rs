@@ -45,7 +45,9 @@ mod derive;
 mod encryptor;
 mod error;
 mod header;
+mod key_file;
 mod payload;
+mod shared_key;
 mod slots;
 mod x25519;
 
@@ -54,6 +56,7 @@ pub use derive::{Argon2id, Limits, Secret};
 pub use encryptor::Encryptor;
 pub use error::{Damage, Error};
 pub use header::{HEADER_BYTES_MAX, Header, Kdf};
+pub use key_file::{KEY_FILE_BYTES_MAX, decode_hex, key_from_file};
 pub use payload::{
     CHUNK_BYTES, CHUNKS_MAX, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, TAG_BYTES, plaintext_bytes,
     sealed_bytes,

@@ -13,12 +13,11 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crossgrain::engine::{fill_random, wiping_stack};
+use crossgrain::engine::wiping_stack;
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
@@ -37,7 +36,7 @@ pub const CHUNKS_MAX: u64 = 1 << 38;
 /// Bytes before the chunks: salt and commitment.
 pub const PREFIX_BYTES: usize = SALT_BYTES + COMMITMENT_BYTES;
 
-const SALT_BYTES: usize = 24;
+pub(super) const SALT_BYTES: usize = 24;
 const COMMITMENT_BYTES: usize = 32;
 const LABEL: &[u8] = b"c2sp.org/chunked-encryption@v1+";
 
@@ -176,7 +175,7 @@ impl Suite {
     }
 
     /// Bytes of a nonce.
-    const fn nonce_bytes(self) -> usize {
+    pub(super) const fn nonce_bytes(self) -> usize {
         self.row().nonce_bytes
     }
 }
@@ -242,9 +241,7 @@ impl Payload {
     /// [`Error::KeyLength`]; [`Error::Cipher`] if `options` do not permit the suite, or the system provides
     /// no random bytes.
     pub fn fresh(suite: Suite, input_key: &[u8], context: &[u8], options: &Options) -> Result<Self, Error> {
-        let mut salt = [0; SALT_BYTES];
-        fill_random(&mut salt)?;
-        Self::with_salt(suite, input_key, salt, context, options)
+        Ok(Self::fresh_with_key(suite, input_key, context, options)?.0)
     }
 
     /// A new payload with a given salt, only for known-answer tests. Two plaintexts under one salt leak both.
@@ -259,8 +256,19 @@ impl Payload {
         context: &[u8],
         options: &Options,
     ) -> Result<Self, Error> {
-        let payload = wiping_stack(|| Self::derived(suite, input_key, salt, context, options, None))?;
-        Ok(Self { sealed: Some(Mutex::default()), ..payload })
+        Ok(Self::with_salt_and_key(suite, input_key, salt, context, options)?.0)
+    }
+
+    /// A new payload with a given salt, and the key of its chunks.
+    pub(super) fn with_salt_and_key(
+        suite: Suite,
+        input_key: &[u8],
+        salt: [u8; SALT_BYTES],
+        context: &[u8],
+        options: &Options,
+    ) -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
+        let made = wiping_stack(|| Self::derived(suite, input_key, salt, context, options, None));
+        made.map(|(payload, key)| (Self { sealed: Some(Mutex::default()), ..payload }, key))
     }
 
     /// The payload that begins with `prefix`, for opening. It refuses to seal.
@@ -275,20 +283,19 @@ impl Payload {
         context: &[u8],
         options: &Options,
     ) -> Result<Self, Error> {
-        let mut salt = [0; SALT_BYTES];
-        salt.copy_from_slice(&prefix[..SALT_BYTES]);
-        wiping_stack(|| Self::derived(suite, input_key, salt, context, options, Some(prefix)))
+        Ok(Self::committed_with_key(suite, input_key, prefix, context, options)?.0)
     }
 
-    /// Derives the keys. If the payload exists, its commitment is compared before the cipher's key is set up.
-    fn derived(
+    /// A payload that does not seal, and the key of its chunks. If the payload exists, its commitment is compared
+    /// before the cipher's key is set up. The caller wipes the stack.
+    pub(super) fn derived(
         suite: Suite,
         input_key: &[u8],
         salt: [u8; SALT_BYTES],
         context: &[u8],
         options: &Options,
         right: Option<&[u8; PREFIX_BYTES]>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         if input_key.len() != suite.key_bytes() {
             return Err(Error::KeyLength { suite, len_bytes: input_key.len() });
         }
@@ -298,17 +305,19 @@ impl Payload {
         let mut base_nonce = Box::new(Zeroizing::new(0));
         // Memory that is allocated later would take old stack contents into its gaps.
         wiping_stack(|| expand(input_key, &info, &mut derived));
-        let (key, derived) = derived.split_at(suite.key_bytes());
-        let (nonce, derived) = derived.split_at(suite.nonce_bytes());
+        let (key, rest) = derived.split_at(suite.key_bytes());
+        let (nonce, rest) = rest.split_at(suite.nonce_bytes());
         **base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..SALT_BYTES].copy_from_slice(&salt);
-        prefix[SALT_BYTES..].copy_from_slice(&derived[..COMMITMENT_BYTES]);
+        prefix[SALT_BYTES..].copy_from_slice(&rest[..COMMITMENT_BYTES]);
         if right.is_some_and(|right| !bool::from(prefix.ct_eq(right))) {
             return Err(Error::WrongKey);
         }
         let aead = suite.mode().aead(suite.cipher(), key, TAG_BYTES, options)?;
-        Ok(Self { suite, aead, base_nonce, prefix, sealed: None })
+        // The bytes after the key are overwritten together with it.
+        derived.truncate(suite.key_bytes());
+        Ok((Self { suite, aead, base_nonce, prefix, sealed: None }, derived))
     }
 
     /// The bytes before the chunks: salt and commitment.
@@ -364,7 +373,7 @@ impl Payload {
     }
 
     /// Marks chunks as sealed. Fails if one already is.
-    fn reserve(&self, chunks: Range<u64>) -> Result<(), Error> {
+    pub(super) fn reserve(&self, chunks: Range<u64>) -> Result<(), Error> {
         let sealed = self.sealed.as_ref().ok_or(Error::UsedSalt)?;
         if chunks.is_empty() {
             return Ok(());
@@ -441,7 +450,7 @@ impl Payload {
     }
 
     /// The nonces of consecutive chunks, right-aligned in blocks.
-    fn nonces(&self, first: u64, chunks: usize) -> Result<Vec<Block>, Error> {
+    pub(super) fn nonces(&self, first: u64, chunks: usize) -> Result<Vec<Block>, Error> {
         let after =
             first.checked_add(chunks as u64).filter(|&after| after <= CHUNKS_MAX).ok_or(Error::TooLong)?;
         Ok((first..after).map(|chunk| (**self.base_nonce ^ u128::from(chunk)).to_be_bytes()).collect())
