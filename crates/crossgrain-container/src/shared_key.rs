@@ -1,7 +1,7 @@
 //! Payloads whose chunks another implementation of the suite's AEAD computes, such as WebCrypto of a browser.
 //!
-//! That implementation gets the key and the nonces. The payload still derives them, compares the commitment, and
-//! gives each nonce for sealing only once.
+//! That implementation gets the key and the nonces. The payload still derives them, compares the commitment,
+//! and gives each nonce for sealing only once.
 
 use zeroize::Zeroizing;
 

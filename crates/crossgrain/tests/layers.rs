@@ -635,13 +635,14 @@ fn composing_names_nothing_but_itself() {
 }
 
 /// The crates of the workspace, each with the workspace crates that it may depend on.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("crossgrain", &[]),
     ("crossgrain-files", &[]),
     ("crossgrain-container", &["crossgrain"]),
     ("crossgrain-deps", &["crossgrain"]),
     ("crossgrain-search", &["crossgrain", "crossgrain-container"]),
     ("crossgrain-gpu", &["crossgrain", "crossgrain-search"]),
+    ("crossgrain-page", &["crossgrain", "crossgrain-container"]),
     ("crossgrain-cli", PROGRAM),
     ("crossgrain-py", PROGRAM),
 ];

@@ -21,6 +21,7 @@ mod mutants;
 mod newest;
 mod nightly;
 mod package;
+mod page;
 mod pages;
 mod platforms;
 mod productivity;
@@ -90,6 +91,12 @@ enum Task {
     /// Build the library, the container and the program for WebAssembly, run their tests in wasmtime and Node,
     /// and exchange files with this machine
     Wasm,
+    /// Build the browser page into target/page, and test it in Chromium
+    Page {
+        /// Exchange a file of 1 GiB too, and show speeds and memory
+        #[arg(long)]
+        large: bool,
+    },
     /// List what each library offers its users, under docs/api
     Api {
         /// Compare with what is there instead
@@ -174,8 +181,8 @@ enum Task {
         /// Which; all of them unless given
         packages: Vec<package::Package>,
     },
-    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `wasm`, `sanitize`,
-    /// `statistics`, `fuzz`, `mutants`
+    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `wasm`, `page`,
+    /// `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
@@ -197,6 +204,7 @@ fn main() -> ExitCode {
         Task::Foreign => qemu::run(&qemu::FOREIGN),
         Task::Platforms => platforms::run().map(|()| ExitCode::SUCCESS),
         Task::Wasm => wasm::run(),
+        Task::Page { large } => page::run(large).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Site => site::run().map(|()| ExitCode::SUCCESS),

@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use serde_json::{Value, json};
 
 use crate::{
-    Result, asm, cargo, evidence, fuzz, mutants, platforms, python, qemu, root, sanitize, succeed, target,
-    wasm,
+    Result, asm, cargo, evidence, fuzz, mutants, page, platforms, python, qemu, root, sanitize, succeed,
+    target, wasm,
 };
 
 /// The streams that are tested every night.
@@ -54,6 +54,7 @@ pub(crate) fn run() -> Result<()> {
     if wasm::run()? != ExitCode::SUCCESS {
         return Err("tests failed on WebAssembly".to_owned());
     }
+    page::run(true)?;
     sanitize::run()?;
     fuzz::run(&[], FUZZ_SECONDS)?;
     if mutants::is_there() {
