@@ -23,7 +23,7 @@ export class Chunks {
   // may throw to end the run.
   async run(file, from, sink, step) {
     const groupChunks = GROUP_CHUNKS[this.by];
-    const source = readable(file, from, groupChunks * this.inBytes, this.task === "seal");
+    const source = readable(file, from, groupChunks * this.inBytes);
     const stage = new Stage(sink);
     try {
       let coming = source.next();
@@ -33,7 +33,7 @@ export class Chunks {
         isLast = bytes.length < groupChunks * this.inBytes;
         coming = isLast ? null : source.next();
         coming?.catch(() => {}); // it is awaited in the next turn, unless this one fails
-        const current = this.#group(first, isLast, bytes).finally(() => source.reuse(bytes));
+        const current = this.#group(first, isLast, bytes);
         current.catch(() => {}); // as above
         await this.#write(await before, stage);
         before = current;
@@ -43,7 +43,6 @@ export class Chunks {
       await stage.flush();
     } finally {
       stage.wipe();
-      await source.close();
     }
   }
 
@@ -64,6 +63,7 @@ export class Chunks {
       const rest = bytes.subarray(whole.length);
       parts.push(this.engine.run(this.task, first + wholeChunks, isLast, rest).slice());
     }
+    if (this.task === "seal") bytes.fill(0);
     return parts;
   }
 

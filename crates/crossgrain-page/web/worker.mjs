@@ -6,7 +6,7 @@
 import { Chunks } from "./chunks.mjs";
 import { Engine, Refusal } from "./engine.mjs";
 import { chosenFile, removeEmpty, storedFile } from "./sink.mjs";
-import { start } from "./source.mjs";
+import { part } from "./source.mjs";
 
 // Progress is shown as often as this. Drawing the page takes time from the ciphers.
 const PROGRESS_MS = 250;
@@ -66,7 +66,7 @@ async function work({ module, task, file, secret, isKey, suite, handle, storedNa
 // Derives the keys. Gives the bytes that the output begins with, the suite, and the position of the first chunk.
 async function begin(engine, task, file, suite) {
   if (task === "seal") return [engine.sealFile(suite), { suite, headBytes: 0 }];
-  const head = await start(file, engine.headBytesMax);
+  const head = await part(file, 0, engine.headBytesMax);
   return [new Uint8Array(0), engine.openFile(head)];
 }
 

@@ -3,19 +3,10 @@
 import { readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-// Instead of a dialog for files, the page gets files of its own storage. Its workers have no byte streams, as in some
-// browsers, so that their other way to read is tested too.
-const WITH_PICKER = `
-window.showSaveFilePicker = async ({ suggestedName }) => {
+// Instead of a dialog for files, the page gets files of its own storage.
+const WITH_PICKER = `window.showSaveFilePicker = async ({ suggestedName }) => {
   const folder = await navigator.storage.getDirectory();
   return folder.getFileHandle("picked-" + suggestedName, { create: true });
-};
-const withoutByteStreams = "const get = ReadableStream.prototype.getReader;" +
-  "ReadableStream.prototype.getReader = function (how) { if (how) throw new TypeError(); return get.call(this); };";
-window.Blob = class extends Blob {
-  constructor(parts, how) {
-    super(how?.type === "text/javascript" ? [withoutByteStreams, ...parts] : parts, how);
-  }
 };`;
 const WITHOUT_PICKER = "delete window.showSaveFilePicker;";
 
