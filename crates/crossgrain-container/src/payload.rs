@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
+use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
 use super::derive::expand;
