@@ -140,9 +140,6 @@ fn foreign_option(error: &clap::Error) -> Option<String> {
     }
     let is_bare = std::env::args_os().nth(1).is_none_or(|first| first.to_string_lossy().starts_with('-'));
     Some(match option.as_str() {
-        "-r" | "-R" | "--recipient" | "--recipients-file" => format!(
-            "files are encrypted by a passphrase or a key, not to recipients: leave out {option}, give --passphrase or --key-file"
-        ),
         "-k" => "there is no -k: give --key-file FILE".to_owned(),
         "-p" => "there is no -p: give --passphrase, or --passphrase-file FILE".to_owned(),
         "-v" if is_bare => "there is no -v: give --version".to_owned(),

@@ -32,12 +32,7 @@ const ROWS: &[(i32, &str, &str)] = &[
     (
         2,
         "encrypt -r age1xyz in",
-        "files are encrypted by a passphrase or a key, not to recipients: leave out -r, give --passphrase or --key-file",
-    ),
-    (
-        2,
-        "encrypt --recipient age1xyz in",
-        "files are encrypted by a passphrase or a key, not to recipients: leave out --recipient, give --passphrase or --key-file",
+        "invalid value 'age1xyz' for '--recipient <RECIPIENT>': 'age1xyz' is no recipient, for it is mistyped or incomplete: copy it anew (see --help)",
     ),
     (2, "encrypt -k k in", "there is no -k: give --key-file FILE"),
     (2, "encrypt -p in", "there is no -p: give --passphrase, or --passphrase-file FILE"),
@@ -114,7 +109,7 @@ const ROWS: &[(i32, &str, &str)] = &[
     (
         0,
         "encrypt --json --key-file k in -o new",
-        r#"{"chunks":1,"file":"new","file_bytes":149,"kdf":"key","plaintext_bytes":64,"suite":"aes-256-gcm"}"#,
+        r#"{"chunks":1,"file":"new","file_bytes":149,"kdf":"key","plaintext_bytes":64,"slots":["key"],"suite":"aes-256-gcm"}"#,
     ),
     (2, "encrypt --json --key-file k in", "with --json, the ciphertext must go to a file: give -o FILE"),
     (2, "encrypt --json --key-file k in -o -", "with --json, the ciphertext must go to a file: give -o FILE"),

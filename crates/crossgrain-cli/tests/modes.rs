@@ -322,7 +322,7 @@ fn options_that_a_mode_has_no_use_for() {
         ("eax", &["--iv", IV, "--tag-bytes", "3"], "3 bytes"),
         ("eax", &["--iv", IV, "-d", "--tag", "0011"], "2 bytes"),
         ("xts", &["--sector-size", "15"], "15 bytes"),
-        ("ocb", &["--iv", IV], "1 to 15 bytes"),
+        ("ocb", &["--iv", IV], "7 to 15 bytes"),
         ("ccm", &["--iv", &IV[..12]], "7 to 13 bytes"),
         ("gcm-siv", &["--iv", IV], "has 12 bytes"),
         ("gcm-siv", &[], "nonce of 12 bytes"),

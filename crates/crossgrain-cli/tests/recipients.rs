@@ -287,7 +287,7 @@ fn damage_is_neither_hidden_nor_spread() {
     assert!(line.contains("chunk 1 "), "{line}");
     for len in [0, 12, 13, 14, 100, head - 1] {
         place.write("sealed", &whole[..len]);
-        place.refuses(4, &[&change[..6], &["other"]].concat());
+        place.refuses(4, &[&change[..7], &["other"]].concat());
     }
 }
 

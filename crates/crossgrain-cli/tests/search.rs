@@ -151,7 +151,7 @@ fn passphrases_are_printed_as_text() {
     assert_eq!(refused.code, Some(3));
     assert!(refused.err.contains("iconv -f UTF-16"), "{}", refused.err);
     for (arguments, told) in [
-        (&["--mask", "masks.hcmask"][..], "a file of masks"),
+        (&["--mask", "masks.hcmask"][..], "no such file"),
         (&["--mask", "?1?1", "-1", "a\u{e4}"], "takes several bytes"),
         (&["--words", "words", "--rule", "g"], "function that is not known"),
     ] {

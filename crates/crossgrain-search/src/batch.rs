@@ -315,9 +315,13 @@ impl<'a> Batch<'a> {
         match known {
             Known::Blocks(blocks) => {
                 let keys = if is_own { own } else { std::mem::take(&mut self.keys) };
-                let tried = self.try_blocks(blocks, at, &keys, proof);
-                if !is_own {
-                    self.keys = keys;
+                let mut places = Vec::new();
+                let tried = self.try_blocks(blocks, at, &keys, proof, &mut places);
+                let own = if is_own { keys } else { std::mem::replace(&mut self.keys, keys) };
+                let key_bytes = blocks.cipher().key_bytes();
+                for place in places {
+                    let key = if is_own { &own[place * key_bytes..][..key_bytes] } else { self.key(place) };
+                    self.hit(place, at, key);
                 }
                 tried
             }
@@ -343,13 +347,14 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Tries the keys of all candidates on the target with index `target`.
+    /// Tries the keys of all candidates on the target with index `target`, and adds the places of those that hit.
     fn try_blocks(
         &mut self,
         blocks: &BlockSearch,
         target: usize,
         all: &[u8],
         mut proof: Option<u64>,
+        places: &mut Vec<usize>,
     ) -> Result<(), Error> {
         let key_bytes = blocks.cipher().key_bytes();
         let none = Zeroizing::new(vec![0; key_bytes]);
@@ -361,9 +366,7 @@ impl<'a> Batch<'a> {
             }
             let table = self.tables[target].get_or_insert_with(|| blocks.prepare(keys, TableReuse::Once));
             blocks.search(&none, table, &mut found);
-            for (_, place) in found.drain(..) {
-                self.hit(from + place, target, &keys[place * key_bytes..][..key_bytes]);
-            }
+            places.extend(found.drain(..).map(|(_, place)| from + place));
             if let Some(seed) = proof.take() {
                 let count = keys.len() / key_bytes;
                 let place = (seed % count as u64) as usize;

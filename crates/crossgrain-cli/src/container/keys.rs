@@ -59,7 +59,7 @@ pub(super) struct OpenArgs {
     keys: KeyArgs,
 
     /// A file of identities, as made by `crossgrain keygen --x25519` or `age-keygen`
-    #[arg(long, value_name = "FILE", conflicts_with = "KeyArgs")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "KeyArgs")]
     identity: Option<PathBuf>,
 
     /// Most memory that a file may demand for its passphrase: a size, or a number of MiB; 1GiB unless given,
@@ -97,11 +97,11 @@ pub(super) struct NewKeyArgs {
 #[derive(clap::Args)]
 pub(super) struct RecipientArgs {
     /// Encrypt to the holder of an identity, by its public recipient (age1…); may be repeated
-    #[arg(long, value_name = "RECIPIENT")]
+    #[arg(short, long, value_name = "RECIPIENT")]
     recipient: Vec<Recipient>,
 
     /// A file of recipients, one a line; lines that begin with # are comments
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'R', long, value_name = "FILE")]
     recipients_file: Vec<PathBuf>,
 }
 

@@ -17,7 +17,7 @@ use super::args::RekeyArgs;
 use super::keys::apart_from;
 use super::{read_header, refused};
 use crate::error::{Error, Exit};
-use crate::input::Input;
+use crate::input::{Input, Name};
 use crate::output::{Content, Output, apart};
 
 /// Changes passphrases, keys and recipients.
@@ -29,6 +29,13 @@ pub(crate) fn rekey(args: &RekeyArgs) -> Result<(), Error> {
     let mut input = Input::open(Some(path))?;
     if !input.is_file() {
         return Err(Error::usage(format!("{} is no regular file: give the name of one", input.name())));
+    }
+    // Opening a pipe would wait for its reader.
+    if std::fs::metadata(target).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(Error::usage(format!(
+            "{} is no regular file: name another",
+            Name::File(target.to_owned())
+        )));
     }
     let is_replaced = args.force || args.output.is_none();
     let mut output = Output::file(target, is_replaced, Content::Open)?;

@@ -202,6 +202,15 @@ fn journaled(setting: &Setting<'_>, restored: Restored, work: Work<'_>) -> Resul
     watched(setting, work, journal, &results)
 }
 
+/// Tells the end of a search, also if a thread of it panics: the thread with the status would never end otherwise.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// Searches while a thread prints the status and handles signals.
 fn watched(
     setting: &Setting<'_>,
@@ -233,12 +242,13 @@ fn watched(
         // If that thread cannot be created, the status is printed between shards.
         let teller = thread::Builder::new().spawn_scoped(scope, tell).ok();
         let idle = if teller.is_none() { Some(&status) } else { None };
+        let done = Done(&is_done);
         let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results, idle };
         let searched = match work {
             Work::Spaces(spaces) => steps.spaces(spaces, next, &mut journal),
             Work::Words(list, devices) => steps.words(*list, &devices, &next, &mut journal),
         };
-        is_done.store(true, Ordering::Release);
+        drop(done);
         if let Some(teller) = teller {
             teller.thread().unpark();
         } else {
