@@ -15,6 +15,9 @@ use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::{ciphers, memory_in_kib, modes};
 
+/// Sources of candidates without words. Clap does not miss a required option if one that excludes it is given.
+const NOT_WORDS: [&str; 3] = ["mask", "key_mask", "range"];
+
 /// Arguments that a session's journal contains, so `--restore` excludes them. Arguments that require
 /// another one are listed too, because clap does not enforce the requirement if the required argument is in
 /// conflict.
@@ -128,11 +131,11 @@ pub(crate) struct Args {
     pub(super) mask: Option<String>,
 
     /// A mask whose strings are put before each word; each word with each string is a candidate
-    #[arg(long, value_name = "MASK", requires = "words")]
+    #[arg(long, value_name = "MASK", requires = "words", conflicts_with_all = NOT_WORDS)]
     pub(super) mask_before: Option<String>,
 
     /// The same after each word
-    #[arg(long, value_name = "MASK", requires = "words")]
+    #[arg(long, value_name = "MASK", requires = "words", conflicts_with_all = NOT_WORDS)]
     pub(super) mask_after: Option<String>,
 
     /// Masks also stand for their first places: for one place first, then for two, up to all of them
@@ -172,11 +175,11 @@ pub(crate) struct Args {
     pub(super) words: Option<PathBuf>,
 
     /// The format of the word file
-    #[arg(long, default_value = "lines", requires = "words")]
+    #[arg(long, default_value = "lines", requires = "words", conflicts_with_all = NOT_WORDS)]
     pub(super) form: FormName,
 
     /// A second list: each of its words is put after each word of --words
-    #[arg(long, value_name = "FILE", requires = "words")]
+    #[arg(long, value_name = "FILE", requires = "words", conflicts_with_all = NOT_WORDS)]
     pub(super) words_after: Option<PathBuf>,
 
     /// A rule for words, in hashcat's notation; may be repeated
@@ -191,7 +194,7 @@ pub(crate) struct Args {
     pub(super) rule: Vec<String>,
 
     /// A file of rules, one per line; if it is repeated, each rule of one file is followed by each of the next
-    #[arg(long, value_name = "FILE", requires = "words")]
+    #[arg(long, value_name = "FILE", requires = "words", conflicts_with_all = NOT_WORDS)]
     pub(super) rules: Vec<PathBuf>,
 
     /// A rule for the words of --words-after
