@@ -35,7 +35,7 @@ fn printed(place: &Place, args: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// The candidates of our options, and hashcat's for its options.
-const ATTACKS: [(&[&str], &[&str]); 13] = [
+const ATTACKS: [(&[&str], &[&str]); 12] = [
     (&["--words", "words", "--mask-after", "?d?1", "-1", "xy"], &["-a6", "-1", "xy", "words", "?d?1"]),
     (&["--words", "words", "--mask-before", "?d-"], &["-a7", "?d-", "words"]),
     (&["--words", "words", "--mask-after", "?d", "-j", "u $!"], &["-a6", "-j", "u $!", "words", "?d"]),
@@ -47,10 +47,6 @@ const ATTACKS: [(&[&str], &[&str]); 13] = [
     (
         &["--words", "words", "--words-after", "second", "-j", "$-", "-k", "u"],
         &["-a1", "-j", "$-", "-k", "u", "words", "second"],
-    ),
-    (
-        &["--words", "words", "--words-after", "second", "--rule", "<4", "--rule-right", "<2"],
-        &["-a1", "-j", "<4", "-k", "<2", "words", "second"],
     ),
     (&["--mask", "?d?lx?d", "--increment"], &["-a3", "-i", "?d?lx?d"]),
     (

@@ -278,13 +278,13 @@ mod tests {
     use crate::{pages, root};
 
     /// Each table must equal the task's output for the run that it names. Lines of code are counted in the present
-    /// tree, so `source` is left out.
+    /// tree, so `source` is left out, and so are tables that name no run.
     #[test]
     fn the_page_matches_the_runs_it_names() {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
         for &table in Table::value_variants().iter().filter(|table| **table != Table::Source) {
             let found = pages::between(&page, &table.task()).unwrap();
-            let (_, named) = found.rsplit_once("kept in `").unwrap();
+            let Some((_, named)) = found.rsplit_once("kept in `") else { continue };
             let record = Record::read(&root().join(named.split('`').next().unwrap())).unwrap();
             let text = table.text(&record).unwrap();
             assert_eq!(found.trim(), text.trim(), "run `cargo xtask {}`", table.task());

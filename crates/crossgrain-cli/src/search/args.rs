@@ -189,7 +189,7 @@ pub(crate) struct Args {
         visible_alias = "rule-left",
         value_name = "RULE",
         requires = "words",
-        conflicts_with = "rules"
+        conflicts_with_all = ["rules", "mask", "key_mask", "range"]
     )]
     pub(super) rule: Vec<String>,
 

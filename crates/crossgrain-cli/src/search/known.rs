@@ -83,10 +83,11 @@ impl Args {
         texts.extend(options);
         texts.push(format!("{:?}", (self.sector, self.looks, self.kdf, self.iterations, self.log_n)));
         texts.push(format!("{:?}", (self.block_size, self.lanes, self.memory)));
-        for list in [&self.aad, &self.plain, &self.crypt, &self.hashcat] {
+        // A pair of a list is the same target as that pair alone.
+        let pairs = pair.map_or_else(|| self.hashcat.clone(), |pair| vec![pair]);
+        for list in [&self.aad, &self.plain, &self.crypt, &pairs] {
             texts.push(format!("{list:?}"));
         }
-        texts.extend(pair);
         Goal { name, fingerprint: of_texts(&texts), doubt: None }
     }
 
