@@ -54,7 +54,7 @@ pub(crate) fn run() -> Result<()> {
     if wasm::run()? != ExitCode::SUCCESS {
         return Err("tests failed on WebAssembly".to_owned());
     }
-    page::run(true)?;
+    page::run(false)?;
     sanitize::run()?;
     fuzz::run(&[], FUZZ_SECONDS)?;
     if mutants::is_there() {

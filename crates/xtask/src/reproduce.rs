@@ -68,7 +68,7 @@ impl Table {
         match self {
             Self::Parts => Record::new(bench::own_rows(&mix::ids())?),
             Self::Bundle => {
-                let sliced: Vec<_> = mix::WIDTHS.iter().flat_map(|width| sliced_ids(width)).collect();
+                let sliced: Vec<_> = mix::WIDTHS.iter().flat_map(sliced_ids).collect();
                 let mut record = Record::new(bench::own_rows(&sliced)?)?;
                 record.add(bench::peer_rows(&["aes-128-ecb/again/1048576"])?)?;
                 Ok(record)
