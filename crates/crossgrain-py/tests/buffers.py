@@ -43,7 +43,7 @@ NO_BUFFERS = set(
     length value decrypt costs runners_up ax client journal restore shard_seconds retries chunks number candidate found
     bundle_blocks fixed_ns per_byte_ns stages round leaks job plans json total pure pure_with_ends gain_percent greedy args
     low high endpoint encoding errors newline sources targets key_file key_env passphrase_file passphrase_env source_options
-    target_options compute
+    target_options compute format hash pbkdf2 pim slot header rule_files strict_rules
     """.split()
 )
 
@@ -128,6 +128,8 @@ def searches() -> dict[str, In]:
     tagged = {"mode": "gcm", "iv": NONCE, "aad": AAD, "crypt": sealed[:-16], "tag": sealed[-16:]}
     texts = [(block, crypt(block))]
     derived = crossgrain.Search(cipher="aes-128", known=texts, words=[b"w"], kdf="pbkdf2-sha256", salt=IV, iterations=2)
+    fields = {name: value for name, value in vars(derived).items() if not name.startswith("_")}
+    openssl = b"U2FsdGVkX1/D1A2D8NKh6adUmWte+5tr6+dglBVLdu4MUm5mmQCRUsgWSUbgACMS"
     listed = {"key_mask": None, "known": texts, "kdf": "exact", "form": "raw"}
     printable = crypt(text, mode="ctr", iv=IV)
     return {
@@ -136,11 +138,12 @@ def searches() -> dict[str, In]:
         "iv": In(IV, lambda x: sought(crypt=printable, looks="printable", mode="ctr", iv=x)),
         "aad": In(AAD, lambda x: sought(**{**tagged, "aad": x})),
         "tag": In(sealed[-16:], lambda x: sought(**{**tagged, "tag": x})),
-        "salt": In(IV, lambda x: (x, repr(crossgrain.Search(**{**vars(derived), "salt": x})))[1]),
+        "salt": In(IV, lambda x: (x, repr(crossgrain.Search(**{**fields, "salt": x})))[1]),
         "words": In(bytes(16) + WORD_KEY, lambda x: sought(**listed, words=x)),
         "mask": In(b"?d?l" * 4, lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, mask=x))),
         "sets": In(b"0123", lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, mask="?1" * 4, sets=[x]))),
         "rules": In(b"$1$2", lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, words=[b"w"], rules=[x]))),
+        "plain": In(b"PK", lambda x: repr(crossgrain.Search(file=openssl, cipher="aes-128", mask="secret?d", plain=x))),
         "file": In(SEALED_FILE.read_bytes()[:128], lambda x: repr(crossgrain.Search(file=x, range=(0, 99)))),
     }
 

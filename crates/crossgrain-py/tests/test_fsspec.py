@@ -544,7 +544,7 @@ def test_listings_read_no_object(s3):
     words.pipe_file(s3.path("words/a"), DATA)
     s3.reads()
     assert words.ls(s3.path("words"))[0]["size"] == len(DATA)
-    assert [one.sent_bytes for one in s3.reads()] == [1]
+    assert [one.sent_bytes for one in s3.reads()] == [4]
 
 
 def test_another_process_finds_the_protocol(tmp_path):

@@ -44,7 +44,7 @@ _CANDIDATES = ("key_mask", "mask", "range", "words")
 
 
 class Found(NamedTuple):
-    """A right candidate.
+    r"""A right candidate.
 
     Examples
     --------
