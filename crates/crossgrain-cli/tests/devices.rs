@@ -180,13 +180,19 @@ fn keys_of_words_are_derived_on_devices() {
         let found = DERIVED.replace("candidate 3001", "candidate 1");
         assert_eq!((done.code, &String::from_utf8(done.out).unwrap()[..]), (Some(0), &found[..]));
         assert!(done.err.contains(&format!("kernel pbkdf2-sha256 on {device} and ")), "{}", done.err);
-        // Key derivations that devices do not support run on the CPU, with a message.
+        // Words that are keys, under rules and with a mask.
         place.write("keys", KEY.as_bytes());
         let (plain, crypt) = ("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a");
         let known = ["search", "--cipher", "aes-128", "--plain", plain, "--crypt", crypt];
-        let done =
-            place.run(&[&known[..], &["--words", "keys", "--form", "hex", "--device", &device]].concat());
+        let words = ["--words", "keys", "--form", "hex", "--device", &device, "--explain"];
+        let done = place.run(&[&known[..], &words].concat());
         assert_eq!((done.code, done.out), (Some(0), format!("key {KEY}, candidate 0\n").into_bytes()));
+        assert!(done.err.contains(&format!("kernel aes-128-search on {device} and ")), "{}", done.err);
+        // Key derivations that devices do not support run on the CPU, with a message.
+        let done = place.run(
+            &[&known[..], &words, &["--kdf", "pbkdf2-sha512", "--salt", "00", "--iterations", "1"]].concat(),
+        );
+        assert_eq!(done.code, Some(1));
         assert!(done.err.contains("of words it takes those whose keys are made by sha256"), "{}", done.err);
     }
     let line = search(&["--device", "wgpu:99"]).refused(3);

@@ -131,7 +131,7 @@ pub trait Device: Send + Sync {
 pub struct Job {
     /// The parameter words ([`Kernel::job`]).
     pub words: [u32; 6],
-    /// Number of threads. The last group may have more; the surplus threads do nothing.
+    /// Number of threads. The last groups may have more; the surplus threads do nothing.
     pub threads: u32,
 }
 

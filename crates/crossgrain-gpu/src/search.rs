@@ -1,13 +1,14 @@
 //! Key search on a device. Tables of inner keys stay on the device; outer keys arrive with each call.
 //!
 //! A call is one run, timed by the device's clock. The number of outer keys grows until a run takes at
-//! least 20 ms. Launch overhead is then small and the device still responds quickly.
+//! least 20 ms. Launch overhead is then small and the device still responds quickly. A list of keys is a table
+//! that each call replaces, with one outer key of zeros.
 
 use std::time::Duration;
 
 use crossgrain::engine::device::search::{HIT_WORDS, ROW_WORDS, Search};
 use crossgrain::engine::kernel::search::Known;
-use crossgrain_search::{Derivation, Derive, Failure, Table};
+use crossgrain_search::{Derivation, Derive, Failure, KeyList, Table};
 use zeroize::Zeroizing;
 
 use super::derive::Deriver;
@@ -32,7 +33,12 @@ impl crossgrain_search::Device for Gpu {
     }
 
     fn table(&self, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure> {
-        Ok(Box::new(OnDevice::new(self, program, known, keys)?))
+        Ok(Box::new(OnDevice::new(self, program, known, keys, OUTERS_MAX)?))
+    }
+
+    fn list(&self, program: Search, known: &Known, keys_max: usize) -> Result<Box<dyn KeyList>, Failure> {
+        let keys = vec![0; keys_max * program.cipher().key_bytes()];
+        Ok(Box::new(Listed(OnDevice::new(self, program, known, &keys, 1)?)))
     }
 
     fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
@@ -58,22 +64,21 @@ struct OnDevice {
 }
 
 impl OnDevice {
-    /// Uploads a table of keys, which are stored in sequence.
+    /// Uploads a table of keys, which are stored in sequence. A run takes at most `outers_max` outer keys.
     ///
     /// # Errors
     /// If the driver rejects the program, or the device has too little memory or is lost.
-    fn new(gpu: &Gpu, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, program: Search, known: &Known, keys: &[u8], outers_max: usize) -> Result<Self, Error> {
         let count = keys.len() / program.cipher().key_bytes();
         let bundles = program.bundles(count);
         let listing = program.listing(gpu.language(), gpu.info().shared_bytes);
         let threads_max = gpu.info().max_groups.saturating_mul(listing.group_threads as usize);
-        let outers_max = (threads_max / bundles).min(OUTERS_MAX);
+        let outers_max = (threads_max / bundles).min(outers_max);
         if outers_max == 0 {
             return Err(Error::Program(format!("a table of {count} keys is more than a run takes")));
         }
         let room = bundles.max(ROOM_MIN);
-        let table = bytes_of(&program.table(&known.input, keys));
-        let source = Zeroizing::new([&vec![0; 4 * ROW_WORDS * outers_max][..], &table].concat());
+        let source = source(program, known, keys, outers_max);
         let mut on_device = Self {
             compiled: gpu.compile(&listing)?,
             source: gpu.allocate(source.len())?,
@@ -89,6 +94,14 @@ impl OnDevice {
         };
         on_device.gpu.device().upload(&source, &mut on_device.source)?;
         Ok(on_device)
+    }
+
+    /// Replaces the keys of the table. There may be at most as many as at first.
+    fn refill(&mut self, known: &Known, keys: &[u8]) -> Result<(), Error> {
+        self.keys = keys.len() / self.program.cipher().key_bytes();
+        self.bundles = self.program.bundles(self.keys);
+        let source = source(self.program, known, keys, self.outers_max);
+        self.gpu.device().upload(&source, &mut self.source)
     }
 
     /// Tries outer keys and appends the positions of possible matches. `outer` must not exceed the
@@ -164,6 +177,27 @@ impl Table for OnDevice {
         }
         Ok(())
     }
+}
+
+/// A list of keys: a table with an outer key of zeros.
+struct Listed(OnDevice);
+
+impl KeyList for Listed {
+    fn search(&mut self, known: &Known, keys: &[u8], found: &mut Vec<usize>) -> Result<(), Failure> {
+        let mut places = Vec::new();
+        if !keys.is_empty() {
+            self.0.refill(known, keys)?;
+            self.0.run(known, &vec![0; self.0.program.cipher().key_bytes()], &mut places)?;
+        }
+        found.extend(places.into_iter().map(|(_, place)| place));
+        Ok(())
+    }
+}
+
+/// The memory that a program reads: rows of zeros for outer keys, followed by a table of keys.
+fn source(program: Search, known: &Known, keys: &[u8], outers_max: usize) -> Zeroizing<Vec<u8>> {
+    let table = bytes_of(&program.table(&known.input, keys));
+    Zeroizing::new([&vec![0; 4 * ROW_WORDS * outers_max][..], &table].concat())
 }
 
 impl Drop for OnDevice {

@@ -26,6 +26,9 @@ const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a 
 
 const SERPENT: Kernel = Kernel::gates(Family::Serpent, Task::Encrypt);
 
+/// Maximum number of groups per run. They are enough for a second of work.
+const GROUPS_MAX: usize = 1 << 20;
+
 /// Size of two timestamps in bytes.
 const STAMPS_BYTES: u64 = 16;
 
@@ -37,6 +40,8 @@ pub struct WgpuDevice {
     device: wgpu::Device,
     queue: wgpu::Queue,
     info: Info,
+    /// The most groups in a row.
+    row_groups: u32,
     /// The first asynchronous error.
     trouble: Arc<Mutex<Option<Error>>>,
 }
@@ -82,9 +87,10 @@ pub fn devices() -> Result<Vec<Info>, Error> {
 fn info(number: usize, adapter: &Adapter) -> Info {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    let row_groups = limits.max_compute_workgroups_per_dimension as usize;
+    let groups = row_groups.saturating_mul(row_groups).min(GROUPS_MAX);
     // A thread of Serpent encrypts one block.
-    let threads = u64::from(limits.max_compute_workgroups_per_dimension)
-        * u64::from(SERPENT.group_threads(Language::Wgsl));
+    let threads = groups as u64 * u64::from(SERPENT.group_threads(Language::Wgsl));
     let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
     Info {
         id: format!("wgpu:{number}"),
@@ -92,7 +98,7 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         driver: format!("{} {} {}", info.backend, info.driver, info.driver_info).trim_end().to_owned(),
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
-        max_groups: limits.max_compute_workgroups_per_dimension as usize,
+        max_groups: groups,
         max_group_threads: limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x),
@@ -135,7 +141,8 @@ impl WgpuDevice {
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             note(&failed, Error::Lost(error.to_string()))
         }));
-        Ok(Self { device, queue, info: info(number, &adapter), trouble })
+        let row_groups = adapter.limits().max_compute_workgroups_per_dimension;
+        Ok(Self { device, queue, info: info(number, &adapter), row_groups, trouble })
     }
 
     /// Fails if an asynchronous error has occurred.
@@ -313,7 +320,9 @@ impl Device for WgpuDevice {
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
         pass.set_pipeline(&program.pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(job.threads.div_ceil(program.group_threads), 1, 1);
+        let groups = job.threads.div_ceil(program.group_threads);
+        let rows = groups.div_ceil(self.row_groups).max(1);
+        pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
         drop(pass);
         if let Some(stamps) = &stamps {
             stamps.resolve(&mut encoder);

@@ -119,6 +119,30 @@ fn wgpu_agrees(left_out_in_software: &[&str]) {
     assert!(error.contains("there is no device wgpu:"), "{error}");
 }
 
+/// A row of groups is limited, for wgpu usually to 65,535. A larger run has several rows.
+#[cfg(feature = "wgpu")]
+#[test]
+fn a_run_may_have_more_groups_than_a_row_holds() {
+    let infos = match crossgrain_gpu::wgpu::devices() {
+        Ok(infos) => infos,
+        Err(error) => return skip("wgpu", &error),
+    };
+    let kernel = *ALL.iter().find(|kernel| kernel.name() == "serpent-ctr").unwrap();
+    for info in infos {
+        let gpu = choose(&info.id).unwrap();
+        let (threads, key) = (kernel.group_threads(gpu.language()), key(CipherName::Serpent128));
+        // The last row has some groups more than needed.
+        let blocks = 65_535 * threads as usize + 1;
+        assert!(blocks <= info.max_blocks && kernel.threads(blocks as u32) as usize >= blocks, "{info:?}");
+        let mut data = vec![0; 16 * blocks];
+        Cipher::new(&gpu, kernel, threads, &key).unwrap().apply_at_once(7, &mut data).unwrap();
+        for first in [0, blocks / 2, blocks - 1] {
+            let want = expected(kernel, &key, 7 + first as u128, &[0; 16]);
+            assert_eq!(data[16 * first..][..16], want, "block {first} on {}", info.id);
+        }
+    }
+}
+
 #[cfg(feature = "cuda")]
 #[test]
 fn cuda_agrees_with_the_reference() {

@@ -17,8 +17,8 @@ use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::Gpu;
 use crossgrain_search::{
-    BigUint, BlockSearch, Counted, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair,
-    Refused, Rule, Search, Sets, Space, SpaceSearch, Watch, WordSearch, Words, key_mask,
+    BigUint, BlockSearch, Counted, Derivation, Device as _, Form, Hash, Hit, Kdf, Known, Pair, Refused, Rule,
+    Search, Sets, Space, SpaceSearch, Watch, WordDevice, WordSearch, Words, key_mask,
 };
 use present::gpus;
 use spy::Told;
@@ -84,10 +84,17 @@ fn devices_derive_what_the_cpu_does() {
     }
 }
 
-/// Search of a word list, on the device only and on the device together with threads.
+/// Search of a word list, on the device only and on the device together with threads. The device derives keys, or
+/// tries words that are padded to keys.
 #[test]
 fn words_are_searched_on_a_device() {
-    let (kdf, rules) = (pbkdf2(b"salt", 50), Rule::parse_all(b":\nc $1").unwrap());
+    for kdf in [pbkdf2(b"salt", 50), Kdf::Zeros] {
+        words_are_searched(kdf);
+    }
+}
+
+fn words_are_searched(kdf: Kdf) {
+    let rules = Rule::parse_all(b":\nc $1").unwrap();
     let list: String = (0..1500).map(|at| format!("word{at}\n")).collect();
     let mut key = [0; 16];
     kdf.derive(b"Word14441", &mut key).unwrap();
@@ -96,7 +103,7 @@ fn words_are_searched_on_a_device() {
     let blocks = BlockSearch::new(Cipher::Aes128, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf).unwrap();
     for gpu in gpus() {
-        let devices = [Deriving::new(&search, &gpu).unwrap()];
+        let devices = [WordDevice::new(&search, &gpu).unwrap()];
         for threads in [1, 3] {
             let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
             let on_hit = |hit: Hit| hits.lock().unwrap().push((hit.number, hit.candidate.to_vec()));

@@ -29,8 +29,8 @@ use crossgrain_gpu::parallel::{
     transform_reduce,
 };
 use crossgrain_search::{
-    BlockSearch, Counted, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf,
-    Known, Pair, Refused, Rule, Search, Space, SpaceSearch, Watch, WordSearch, Words,
+    BlockSearch, Counted, Derivation, Device as _, Error as Refusal, Form, Hash as HashName, Kdf, Known,
+    Pair, Refused, Rule, Search, Space, SpaceSearch, Watch, WordDevice, WordSearch, Words,
 };
 use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
@@ -118,7 +118,7 @@ fn search_words() {
     let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf()).unwrap();
     let spies = spy::deaf();
-    let devices = spies.map(|gpu| Deriving::new(&search, &gpu).unwrap());
+    let devices = spies.map(|gpu| WordDevice::new(&search, &gpu).unwrap());
     for devices in [&[][..], &devices[..1], &devices[1..]] {
         let (hits, refused) = (AtomicUsize::new(0), Mutex::new(Refused::default()));
         let on_hit = |_| {

@@ -59,6 +59,14 @@ fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
         assert_eq!(found(&known, FEW_OUTERS), expected, "{} on {}", program.name(), gpu.info().id);
     }
     assert_eq!(found(&known(cipher, direction, &vec![0x33; cipher.key_bytes()]), FEW_OUTERS), []);
+    // A list of keys, of which only some come with each call.
+    let mut list = gpu.list(program, &sought(0, 0), KEYS).unwrap();
+    for (place, count) in [(KEYS - 1, KEYS), (2, 3), (40, KEYS)] {
+        let (key_bytes, mut found) = (cipher.key_bytes(), Vec::new());
+        let of_key = known(cipher, direction, &inner[place * key_bytes..][..key_bytes]);
+        list.search(&of_key, &inner[..count * key_bytes], &mut found).unwrap();
+        assert_eq!(found, [place], "{} on {}", program.name(), gpu.info().id);
+    }
     // More hits than the capacity: no bits are known, so every key is a hit.
     let everything = Known { mask: [0; 16], ..sought(0, 0) };
     let all: Vec<_> = (0..OUTERS).flat_map(|outer| (0..KEYS).map(move |inner| (outer, inner))).collect();

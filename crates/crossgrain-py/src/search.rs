@@ -13,8 +13,8 @@ use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode, Options};
 use crossgrain::plan::TableReuse;
 use crossgrain_search::{
-    BigUint, BlockMode, BlockSearch, Data, Deriving, Device, Error as Refusal, Form, Hash, Hit, Kdf, Known,
-    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch,
+    BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, Form, Hash, Hit, Kdf, Known, OWN_SETS,
+    Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch, WordDevice,
     WordSearch, XtsSector, key_mask, pairs,
 };
 use pyo3::prelude::*;
@@ -332,11 +332,11 @@ impl Candidates {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
                 let range = number(&range.start)..number(&range.end);
                 let words = Mutex::new(list.words(*form, search.chunk_bytes())?);
-                let devices = devices.iter().map(|device| Deriving::new(search, *device));
+                let devices = devices.iter().map(|device| WordDevice::new(search, *device));
                 let devices = devices.collect::<Result<Vec<_>, _>>().map_err(told)?;
                 let words_of = WordSearch::new(search, rules, range).on(&devices);
                 words_of.chunks(&words, usize::MAX, &refused, watch).map_err(told)?;
-                devices.iter().filter_map(Deriving::failure).collect()
+                devices.iter().filter_map(WordDevice::failure).collect()
             }
         };
         Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failures))

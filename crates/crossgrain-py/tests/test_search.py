@@ -172,8 +172,9 @@ def test_devices_find_keys(device):
     assert [found.candidate for found in search_shard(words, device=device, threads=1)] == [b"word77"]
     masked = lost(hashlib.pbkdf2_hmac("sha256", b"word77", b"salt", 100, 16), mask="word?d?d", **derived)
     assert [found.candidate for found in search_shard(masked, device=device, threads=1)] == [b"word77"]
+    assert [found.candidate for found in search_shard(lost(key, words=[b"a" * 16, key]), device=device)] == [key]
     with pytest.raises(crossgrain.Error, match="of words it takes those whose keys are made by"):
-        search_shard(lost(key, words=["a"]), device=device)
+        search_shard(lost(key, words=["a"], **(derived | {"kdf": "pbkdf2-sha512"})), device=device)
     with pytest.raises(crossgrain.Error, match="padded"):
         search_shard(lost(key, mask="?b", **(derived | {"kdf": "pbkdf2-sha512"})), device=device)
 

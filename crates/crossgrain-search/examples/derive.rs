@@ -15,8 +15,8 @@ use crossgrain::engine::kernel::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Features};
 use crossgrain_search::{
-    BlockSearch, Counted, Derivation, Derive, Deriving, Device, Failure, Form, Hash, Kdf, Known, Pair,
-    Refused, Rule, Search, Table, Watch, WordSearch, Words,
+    BlockSearch, Counted, Derivation, Derive, Device, Failure, Form, Hash, Kdf, KeyList, Known, Pair,
+    Refused, Rule, Search, Table, Watch, WordDevice, WordSearch, Words,
 };
 
 const WORDS: usize = 64;
@@ -81,6 +81,10 @@ impl Device for Idle {
         Err("it tries no keys".into())
     }
 
+    fn list(&self, _: Program, _: &Block, _: usize) -> Result<Box<dyn KeyList>, Failure> {
+        Err("it tries no keys".into())
+    }
+
     fn derive(&self, _: &Derivation) -> Result<Box<dyn Derive>, Failure> {
         Ok(Box::new(Self(self.0.clone())))
     }
@@ -108,7 +112,7 @@ fn feeding() {
     let pair = Pair::whole(Direction::Encrypt, [1; 16], [2; 16]);
     let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf).unwrap();
-    let (devices, rules) = ([Deriving::new(&search, &Idle(key)).unwrap()], [Rule::nothing()]);
+    let (devices, rules) = ([WordDevice::new(&search, &Idle(key)).unwrap()], [Rule::nothing()]);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let time = fastest(|| {
         let words = Mutex::new(Words::new(&list[..], Form::Lines, search.chunk_bytes()));

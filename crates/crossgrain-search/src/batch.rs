@@ -1,7 +1,8 @@
 //! Candidates that arrive one by one: each is turned into a key, and keys are tried many at a time.
 //!
-//! Used for word lists, derived keys and slow tests. No memory is allocated per candidate. If keys are
-//! derived many at a time, on CPU lanes or by a device, candidates wait until there are enough of them.
+//! Used for word lists, derived keys and slow tests. No memory is allocated per candidate. If keys are derived
+//! many at a time, on CPU lanes or by a device, or if a device tries them, candidates wait until there are enough
+//! of them.
 //! Invariant: if a batch fails, no candidate from number [`Batch::next`] on counts as tried or refused.
 
 use std::ops::Range;
@@ -11,9 +12,9 @@ use zeroize::Zeroizing;
 
 use super::components::Components;
 use super::derivation::{BLOCK_BYTES, Derivation};
-use super::deriving::Deriving;
 use super::job::{Hit, Known, Search, Test, Watch, mixed};
 use super::kdf::Deriver;
+use super::word_device::WordDevice;
 use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Counted, Error, Inner, Kdf, Space, Target};
 use crossgrain::engine::wiping_deep_stack;
@@ -34,6 +35,8 @@ pub(super) struct Batch<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
     made: Made<'a>,
+    /// The device that tries the keys. `None` if the CPU does.
+    tried_by: Option<&'a WordDevice>,
     /// The number of candidates that are tried at a time.
     most: usize,
     /// Candidate numbers in `numbers` are relative to this one.
@@ -70,7 +73,7 @@ enum Made<'a> {
 /// Candidates that wait to be derived by a device.
 struct Fed<'a> {
     derivation: &'a Derivation,
-    device: &'a Deriving,
+    device: &'a WordDevice,
     /// The padded blocks of the candidates, one each.
     blocks: Zeroizing<Vec<u8>>,
     /// Indices of the candidates that do not fit a block. The reference derives their keys.
@@ -88,50 +91,55 @@ impl<'a> Batch<'a> {
         base: BigUint,
         proof: Option<u64>,
     ) -> Result<Self, Error> {
-        let key_bytes = search.key_bytes().unwrap_or(0);
         let made = match search.on_lanes() {
             Some(components) => Made::Lanes(components),
-            None => Made::Each(search.kdf().deriver(key_bytes)?.only(search.needed())),
+            None => Made::each(search)?,
         };
         let most = match &made {
-            Made::Lanes(components) => {
-                if components.is_slow() {
-                    SLOW_KEYS
-                } else {
-                    LANE_KEYS
-                }
-            }
+            Made::Lanes(components) if components.is_slow() => SLOW_KEYS,
+            Made::Lanes(_) => LANE_KEYS,
             Made::Each(_) if !search.is_by_blocks() => 1,
             _ => BATCH_KEYS,
         };
-        Ok(Self {
+        Ok(Self { proof, ..Self::of(search, watch, base, (made, most)) })
+    }
+
+    /// The same, with keys derived or tried by a device. Where it tries them, one key of the first call is
+    /// planted.
+    pub(super) fn on(
+        search: &'a Search,
+        watch: &'a Watch<'a>,
+        base: BigUint,
+        device: &'a WordDevice,
+    ) -> Result<Self, Error> {
+        let (made, tried_by) = match device.derivation() {
+            Some(derivation) => (Made::Fed(Fed::new(derivation, device)), None),
+            None => (Made::each(search)?, Some(device)),
+        };
+        let proof = tried_by.map(|_| 0);
+        Ok(Self { tried_by, proof, ..Self::of(search, watch, base, (made, device.words())) })
+    }
+
+    /// An empty batch for at most `most` candidates.
+    fn of(search: &'a Search, watch: &'a Watch<'a>, base: BigUint, (made, most): (Made<'a>, usize)) -> Self {
+        Self {
             search,
             watch,
             made,
+            tried_by: None,
             most,
             base,
             numbers: Vec::with_capacity(most),
             space: None,
             candidates: Zeroizing::default(),
             ends: Vec::with_capacity(most),
-            keys: Zeroizing::new(Vec::with_capacity(most * key_bytes)),
+            keys: Zeroizing::new(Vec::with_capacity(most * search.key_bytes().unwrap_or(0))),
             tables: Vec::new(),
             needed: search.needed(),
-            proof,
+            proof: None,
             next: 0,
             refused: Default::default(),
-        })
-    }
-
-    /// The same, with keys derived by a device.
-    pub(super) fn on(
-        search: &'a Search,
-        watch: &'a Watch<'a>,
-        base: BigUint,
-        device: &'a Deriving,
-    ) -> Result<Self, Error> {
-        let made = Made::Fed(Fed::new(device));
-        Ok(Self { made, most: device.words(), ..Self::new(search, watch, base, None)? })
+        }
     }
 
     /// Adds a candidate and its number. Returns the refusal if no key can be derived from it.
@@ -181,9 +189,9 @@ impl<'a> Batch<'a> {
         else {
             return Ok(0);
         };
-        let count = words.take_keys(key_bytes, BATCH_KEYS - self.numbers.len(), &mut self.keys);
+        let count = words.take_keys(key_bytes, self.most - self.numbers.len(), &mut self.keys);
         self.numbers.extend(first..first + count as u128);
-        if self.numbers.len() == BATCH_KEYS {
+        if self.numbers.len() == self.most {
             self.flush()?;
         }
         Ok(count)
@@ -316,7 +324,10 @@ impl<'a> Batch<'a> {
             Known::Blocks(blocks) => {
                 let keys = if is_own { own } else { std::mem::take(&mut self.keys) };
                 let mut places = Vec::new();
-                let tried = self.try_blocks(blocks, at, &keys, proof, &mut places);
+                let tried = match self.tried_by {
+                    Some(device) => self.try_on_device(device, (blocks, proof), &keys, &mut places),
+                    None => self.try_blocks(blocks, at, &keys, proof, &mut places),
+                };
                 let own = if is_own { keys } else { std::mem::replace(&mut self.keys, keys) };
                 let key_bytes = blocks.cipher().key_bytes();
                 for place in places {
@@ -378,6 +389,31 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// Has a device try the keys of all candidates, and adds the places of those that hit. If `proof` is given,
+    /// the device must find one of the keys first, on the output that this key gives.
+    fn try_on_device(
+        &self,
+        device: &WordDevice,
+        (blocks, proof): (&BlockSearch, Option<u64>),
+        keys: &[u8],
+        places: &mut Vec<usize>,
+    ) -> Result<(), Error> {
+        let key_bytes = blocks.cipher().key_bytes();
+        let key = |place: usize| &keys[place * key_bytes..][..key_bytes];
+        let mut maybe = Vec::new();
+        if proof.is_some() {
+            let place = (mixed(self.numbers[0] as u64) % self.numbers.len() as u64) as usize;
+            device.try_keys(&blocks.planted(key(place))?.first(), keys, &mut maybe)?;
+            if !maybe.contains(&place) {
+                return Err(Error::Canary { kernel: device.name().to_owned() });
+            }
+            maybe.clear();
+        }
+        device.try_keys(&blocks.first(), keys, &mut maybe)?;
+        places.extend(maybe.into_iter().filter(|&place| blocks.holds(key(place))));
+        Ok(())
+    }
+
     /// A candidate. If it was not kept, it is generated again from its number.
     fn whole_candidate(&self, place: usize) -> Zeroizing<Vec<u8>> {
         match self.space {
@@ -418,15 +454,16 @@ impl<'a> Batch<'a> {
     }
 }
 
+impl Made<'_> {
+    fn each(search: &Search) -> Result<Self, Error> {
+        let key_bytes = search.key_bytes().unwrap_or(0);
+        Ok(Self::Each(search.kdf().deriver(key_bytes)?.only(search.needed())))
+    }
+}
+
 impl<'a> Fed<'a> {
-    fn new(device: &'a Deriving) -> Self {
-        Self {
-            derivation: device.derivation(),
-            device,
-            blocks: Zeroizing::default(),
-            alone: Vec::new(),
-            counted: None,
-        }
+    fn new(derivation: &'a Derivation, device: &'a WordDevice) -> Self {
+        Self { derivation, device, blocks: Zeroizing::default(), alone: Vec::new(), counted: None }
     }
 
     /// Adds a candidate at index `place`.

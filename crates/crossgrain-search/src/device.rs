@@ -24,7 +24,7 @@ use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
 use crossgrain::Key;
 #[cfg(feature = "device")]
-use crossgrain::engine::device::search::Search as Program;
+pub(super) use crossgrain::engine::device::search::Search as Program;
 use crossgrain::engine::kernel::search::Known;
 
 /// Builds without the feature `device` have no programs.
@@ -34,11 +34,11 @@ pub enum Program {}
 
 #[cfg(not(feature = "device"))]
 impl Program {
-    const fn new(_: crossgrain::Cipher, _: &Known) -> Option<Self> {
+    pub(super) const fn new(_: crossgrain::Cipher, _: &Known) -> Option<Self> {
         None
     }
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {}
     }
 }
@@ -56,6 +56,12 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// If the device cannot run the program, has too little memory, or is lost.
     fn table(&self, program: Program, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure>;
+
+    /// Prepares to try lists of at most `keys_max` keys on blocks of which the same bits are known as of `known`.
+    ///
+    /// # Errors
+    /// As [`Device::table`].
+    fn list(&self, program: Program, known: &Known, keys_max: usize) -> Result<Box<dyn KeyList>, Failure>;
 
     /// Prepares to derive keys from words on the device.
     ///
@@ -77,6 +83,16 @@ pub trait Table: Send {
     /// If the device is lost.
     fn search(&mut self, known: &Known, outer: &[u8], found: &mut Vec<(usize, usize)>)
     -> Result<(), Failure>;
+}
+
+/// Lists of keys on a device, one after the other.
+pub trait KeyList: Send {
+    /// Tries keys, stored back to back, on a known block. Appends the indices of keys that may be right to `found`;
+    /// appends nothing if the call fails.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn search(&mut self, known: &Known, keys: &[u8], found: &mut Vec<usize>) -> Result<(), Failure>;
 }
 
 /// The periods of a shard that are not yet taken. Devices take the first ones and the CPU takes the last

@@ -1,9 +1,9 @@
-//! Searches the words of a list under rules, on all threads and on devices that derive keys.
+//! Searches the words of a list under rules, on all threads and on devices.
 //!
 //! All threads take chunks from one list, or parts of a chunk if its words have many candidates. A normal thread
 //! searches one at a time. A thread that feeds a device takes as many words as the device prefers. If the device
-//! fails, the candidates that it did not finish are given back, and other threads take them. Invariant: each candidate is tried and counted exactly once,
-//! even if devices fail.
+//! fails, the candidates that it did not finish are given back, and other threads take them. Invariant: each
+//! candidate is tried and counted exactly once, even if devices fail.
 
 use std::fmt;
 use std::io::Read;
@@ -15,8 +15,8 @@ use num_bigint::BigUint;
 
 use super::batch::Batch;
 use super::changes::{Changes, Maker};
-use super::deriving::Deriving;
 use super::job::mixed;
+use super::word_device::WordDevice;
 use super::words::{Refused, Taken, Words};
 use super::{Error, Rule, Search, Watch};
 use crossgrain::engine as pool;
@@ -29,7 +29,7 @@ pub struct WordSearch<'a> {
     search: &'a Search,
     changes: Changes<'a>,
     range: Range<u128>,
-    devices: &'a [Deriving],
+    devices: &'a [WordDevice],
 }
 
 /// The source of candidates.
@@ -53,9 +53,9 @@ impl<'a> WordSearch<'a> {
         Self { search, changes, range, devices: &[] }
     }
 
-    /// The same search with devices that derive keys in addition to the CPU.
+    /// The same search with devices in addition to the CPU.
     #[must_use]
-    pub const fn on(self, devices: &'a [Deriving]) -> Self {
+    pub const fn on(self, devices: &'a [WordDevice]) -> Self {
         Self { devices, ..self }
     }
 
@@ -77,7 +77,7 @@ impl<'a> WordSearch<'a> {
         pool::ready();
         loop {
             let done = rayon::broadcast(|thread| {
-                let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
+                let device = WordDevice::fed_by(self.devices, thread.index(), thread.num_threads());
                 self.thread(device, &source, refused, watch)
             });
             done.into_iter().collect::<Result<(), Error>>()?;
@@ -96,7 +96,7 @@ impl<'a> WordSearch<'a> {
     /// The work of one thread, until no chunk is left. Afterwards no key remains on its stack.
     fn thread<R: Read>(
         &self,
-        device: Option<&Deriving>,
+        device: Option<&WordDevice>,
         source: &Source<'_, R>,
         refused: &Mutex<Refused>,
         watch: &Watch<'_>,
@@ -106,7 +106,7 @@ impl<'a> WordSearch<'a> {
 
     fn until_done<R: Read>(
         &self,
-        device: Option<&Deriving>,
+        device: Option<&WordDevice>,
         source: &Source<'_, R>,
         refused: &Mutex<Refused>,
         watch: &Watch<'_>,

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use num_bigint::BigUint;
 
 use super::batch::Batch;
-use super::deriving::Deriving;
 use super::job::mixed;
 use super::shard::low;
+use super::word_device::WordDevice;
 use super::{Counted, Error, Search, Space, Watch};
 use crossgrain::engine as pool;
 
@@ -28,7 +28,7 @@ const LANES: u64 = 16;
 pub(super) struct OneByOne<'a> {
     search: &'a Search,
     space: &'a Space,
-    devices: &'a [Deriving],
+    devices: &'a [WordDevice],
     watch: &'a Watch<'a>,
     /// The number of the first candidate. Other numbers are relative to it.
     first: &'a BigUint,
@@ -44,7 +44,7 @@ impl<'a> OneByOne<'a> {
     /// The search of `count` candidates from `first` on.
     pub(super) fn new(
         (search, space): (&'a Search, &'a Space),
-        devices: &'a [Deriving],
+        devices: &'a [WordDevice],
         (first, count): (&'a BigUint, u64),
         watch: &'a Watch<'a>,
     ) -> Self {
@@ -64,7 +64,7 @@ impl<'a> OneByOne<'a> {
         pool::ready();
         loop {
             let done = rayon::broadcast(|thread| {
-                let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
+                let device = WordDevice::fed_by(self.devices, thread.index(), thread.num_threads());
                 let done = pool::wiping_deep_stack(|| self.until_done(device));
                 // After an error the other threads stop too.
                 done.inspect_err(|_| self.left().clear())
@@ -79,7 +79,7 @@ impl<'a> OneByOne<'a> {
 
     /// The work of one thread. Never inlined: the caller wipes the stack that it used.
     #[inline(never)]
-    fn until_done(&self, device: Option<&'a Deriving>) -> Result<(), Error> {
+    fn until_done(&self, device: Option<&'a WordDevice>) -> Result<(), Error> {
         device.map_or(Ok(()), |device| self.feed(device))?;
         while let Some(taken) = self.take(self.item) {
             let proof = taken.contains(&self.planted).then(|| mixed(taken.start));
@@ -89,7 +89,7 @@ impl<'a> OneByOne<'a> {
     }
 
     /// Feeds a device until nothing is left or it fails.
-    fn feed(&self, device: &'a Deriving) -> Result<(), Error> {
+    fn feed(&self, device: &'a WordDevice) -> Result<(), Error> {
         let mut batch = Batch::on(self.search, self.watch, self.first.clone(), device)?;
         while let Some(taken) = self.take(device.words().min(Counted::MOST) as u64) {
             match self.try_on_device(&taken, &mut batch) {

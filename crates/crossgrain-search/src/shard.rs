@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::batch::prove;
-use super::deriving::Deriving;
 use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::one_by_one::OneByOne;
+use super::word_device::WordDevice;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::engine as pool;
 use crossgrain::plan::TableReuse;
@@ -51,7 +51,7 @@ enum Beside {
     /// Devices that try keys.
     Tries(Vec<OnDevice>),
     /// Devices that derive keys, which the CPU then tries.
-    Derives(Vec<Deriving>),
+    Derives(Vec<WordDevice>),
 }
 
 impl<'a> SpaceSearch<'a> {
@@ -93,9 +93,9 @@ impl<'a> SpaceSearch<'a> {
                     |device| OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks));
                 Beside::Tries(each.map(|device| tries(*device)).collect::<Result<_, _>>()?)
             }
-            _ if search.derivation().is_some() => {
-                Beside::Derives(each.map(|device| Deriving::new(search, *device)).collect::<Result<_, _>>()?)
-            }
+            _ if search.derivation().is_some() => Beside::Derives(
+                each.map(|device| WordDevice::new(search, *device)).collect::<Result<_, _>>()?,
+            ),
             _ => {
                 let why = "it takes keys that are candidates, padded or not, tried on a block, and keys that are made by sha256 \
                            or pbkdf2-sha256, with a salt of 243 bytes at most";
@@ -114,9 +114,12 @@ impl SpaceSearch<'_> {
         match &self.beside {
             Beside::Nothing => on_cpu,
             Beside::Tries(devices) => devices.iter().map(OnDevice::name).collect::<Vec<_>>().join(" and "),
-            Beside::Derives(devices) => {
-                devices.iter().map(Deriving::name).chain([on_cpu.as_str()]).collect::<Vec<_>>().join(" and ")
-            }
+            Beside::Derives(devices) => devices
+                .iter()
+                .map(WordDevice::name)
+                .chain([on_cpu.as_str()])
+                .collect::<Vec<_>>()
+                .join(" and "),
         }
     }
 
@@ -125,7 +128,7 @@ impl SpaceSearch<'_> {
         match &self.beside {
             Beside::Nothing => Vec::new(),
             Beside::Tries(devices) => devices.iter().filter_map(OnDevice::failure).collect(),
-            Beside::Derives(devices) => devices.iter().filter_map(Deriving::failure).collect(),
+            Beside::Derives(devices) => devices.iter().filter_map(WordDevice::failure).collect(),
         }
     }
 

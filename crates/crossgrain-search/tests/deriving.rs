@@ -1,6 +1,6 @@
-//! Words and candidates of a space whose keys a device derives. The device is simulated on the CPU. Every
-//! right key is found and every candidate counted once, even if the device fails. A device that derives wrong
-//! keys is detected.
+//! Words and candidates of a space whose keys a device derives, and words that it tries as keys. The device is
+//! simulated on the CPU. Every right key is found and every candidate counted once, even if the device fails. A
+//! device that derives wrong keys or misses keys is detected.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::io::Cursor;
@@ -13,9 +13,9 @@ use crossgrain::engine::kernel::search::Known as Block;
 use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{
-    BigUint, BlockSearch, Counted, Derivation, Derive, Deriving, Device, Error, Failure, Form, Hash, Hit,
-    Kdf, Known, Pair, Refused, Rule, Search, Sets, Space, SpaceSearch, Table, Tagged, Watch, WordSearch,
-    Words, key_mask,
+    BigUint, BlockSearch, Counted, Derivation, Derive, Device, Error, Failure, Form, Hash, Hit, Kdf, KeyList,
+    Known, Pair, Refused, Rule, Search, Sets, Space, SpaceSearch, Table, Tagged, Watch, WordDevice,
+    WordSearch, Words, key_mask,
 };
 use rayon::ThreadPoolBuilder;
 
@@ -39,6 +39,26 @@ struct Pretense {
     derivation: Derivation,
 }
 
+/// Tries keys, and reports a wrong one as well.
+struct PretendedList {
+    pretended: Pretended,
+    cipher: Cipher,
+}
+
+impl KeyList for PretendedList {
+    fn search(&mut self, known: &Block, keys: &[u8], found: &mut Vec<usize>) -> Result<(), Failure> {
+        let Pretended { answers, is_faulty, words, .. } = &mut self.pretended;
+        *answers = answers.map(|left| left.checked_sub(1).ok_or("unplugged")).transpose()?;
+        let (key_bytes, pair) = (self.cipher.key_bytes(), Pair::from(*known));
+        words.fetch_add(keys.len() / key_bytes, Ordering::Relaxed);
+        let is_right = |key: &[u8]| pair.holds(&Key::new(self.cipher, key).unwrap());
+        let places = keys.chunks_exact(key_bytes).enumerate().filter(|(_, key)| is_right(key));
+        found.extend(places.map(|(place, _)| place).filter(|_| !*is_faulty));
+        found.push(keys.len() / key_bytes - 1);
+        Ok(())
+    }
+}
+
 impl Device for Pretended {
     fn name(&self) -> String {
         "pretense:0".to_owned()
@@ -46,6 +66,11 @@ impl Device for Pretended {
 
     fn table(&self, _: Program, _: &Block, _: &[u8]) -> Result<Box<dyn Table>, Failure> {
         Err("it tries no keys".into())
+    }
+
+    fn list(&self, program: Program, _: &Block, keys_max: usize) -> Result<Box<dyn KeyList>, Failure> {
+        assert!(keys_max > 1000);
+        Ok(Box::new(PretendedList { pretended: self.clone(), cipher: program.cipher() }))
     }
 
     fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
@@ -106,7 +131,11 @@ struct List<'a> {
 }
 
 /// The hits, the number of candidates tried, and the refused words.
-fn found(search: &Search, list: &List<'_>, devices: &[Deriving]) -> Result<(Vec<Hit>, u64, Refused), Error> {
+fn found(
+    search: &Search,
+    list: &List<'_>,
+    devices: &[WordDevice],
+) -> Result<(Vec<Hit>, u64, Refused), Error> {
     let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
     let on_hit = |hit| hits.lock().unwrap().push(hit);
     let watch = Watch::new(&on_hit);
@@ -120,8 +149,8 @@ fn found(search: &Search, list: &List<'_>, devices: &[Deriving]) -> Result<(Vec<
     Ok((hits, tried, refused.into_inner().unwrap()))
 }
 
-fn on(search: &Search, devices: &[Pretended]) -> Vec<Deriving> {
-    devices.iter().map(|device| Deriving::new(search, device).unwrap()).collect()
+fn on(search: &Search, devices: &[Pretended]) -> Vec<WordDevice> {
+    devices.iter().map(|device| WordDevice::new(search, device).unwrap()).collect()
 }
 
 fn numbers(hits: &[Hit]) -> Vec<BigUint> {
@@ -141,7 +170,7 @@ fn what_the_cpu_finds_is_found_and_counted_once_whatever_fails() {
     let (list, rules) = (list_in_hex(), Rule::parse_all(b":\nc $1\nu").unwrap());
     let long = "word113".to_owned() + &"x".repeat(60);
     for (kdf, word) in
-        [(pbkdf2(), "Word6961"), (pbkdf2(), &long), (Kdf::Sha256, &long), (Kdf::Sha256, "word0")]
+        [(pbkdf2(), "Word6961"), (pbkdf2(), &long), (Kdf::Sha256, "word0"), (Kdf::Zeros, "Word6961")]
     {
         let search = by_word(&kdf, word);
         for range in [0..u128::MAX, 250..2089] {
@@ -165,7 +194,7 @@ fn what_the_cpu_finds_is_found_and_counted_once_whatever_fails() {
                             (hits.clone(), tried, refused),
                             "{answers:?}, {threads} threads"
                         );
-                        let failures: Vec<_> = devices.iter().filter_map(Deriving::failure).collect();
+                        let failures: Vec<_> = devices.iter().filter_map(WordDevice::failure).collect();
                         let told = format!(
                             "{} on pretense:0: unplugged",
                             devices[0].name().split(' ').next().unwrap()
@@ -346,15 +375,51 @@ fn a_device_that_derives_or_counts_wrongly_in_a_space_is_found_out() {
 }
 
 #[test]
+fn words_that_are_keys_go_to_a_device_at_once() {
+    let list: String = (0..3000).map(|at| format!("{at:032}\n{at:032x}\n")).collect();
+    let pair = Pair::whole(Direction::Encrypt, *b"a block of input", [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes128, &[0x11; 16]).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes128, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
+    let list = list + &"11".repeat(16) + "\nnone\n";
+    let rules = [Rule::nothing()];
+    let list =
+        List { bytes: list.as_bytes(), form: Form::Hex, rules: &rules, range: 0..u128::MAX, threads: 1 };
+    let device = Pretended::default();
+    let on_cpu = found(&search, &list, &[]).unwrap();
+    let on_device = found(&search, &list, &on(&search, std::slice::from_ref(&device))).unwrap();
+    assert_eq!((numbers(&on_device.0), on_device.1), (vec![6000_u32.into()], 6001));
+    assert_eq!(on_device, on_cpu);
+    // All keys, and once more to find the planted one.
+    assert_eq!(device.words.load(Ordering::Relaxed), 2 * 6001);
+}
+
+#[test]
+fn a_device_that_misses_keys_is_detected() {
+    let rules = [Rule::nothing()];
+    let list = List { bytes: b"a\nb\nc\n", form: Form::Lines, rules: &rules, range: 0..3, threads: 1 };
+    let search = by_word(&Kdf::Zeros, "none");
+    // A wrong report is harmless: the last key is not the planted one of this list.
+    let device = Pretended { is_faulty: true, ..Pretended::default() };
+    match found(&search, &list, &on(&search, &[device])) {
+        Err(Error::Canary { kernel }) => assert_eq!(kernel, "aes-256-search on pretense:0"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn what_devices_have_no_use_for_is_told() {
-    let exact = by_word(&Kdf::Zeros, "word");
+    let mut pair = Pair { mask: [0; 16], ..Pair::whole(Direction::Encrypt, [0; 16], [0; 16]) };
+    pair.mask[0] = 0xff;
+    let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
+    let little_known = Search::new(Known::Blocks(blocks), Kdf::Zeros).unwrap();
     let long_salt = Kdf::Pbkdf2 { hash: Hash::Sha256, salt: vec![1; 244], iterations: 1 };
-    for search in [exact, by_word(&long_salt, "word")] {
-        let told = Deriving::takes(&search).unwrap_err().to_string();
+    for search in [little_known, by_word(&long_salt, "word")] {
+        let told = WordDevice::takes(&search).unwrap_err().to_string();
         assert!(
             told.contains("pbkdf2-sha256, with a salt of 243 bytes at most") && !told.contains('\n'),
             "{told}"
         );
-        assert!(matches!(Deriving::new(&search, &Pretended::default()), Err(Error::Device { .. })));
+        assert!(matches!(WordDevice::new(&search, &Pretended::default()), Err(Error::Device { .. })));
     }
 }

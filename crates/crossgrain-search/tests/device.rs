@@ -12,8 +12,8 @@ use crossgrain::mode::Options;
 use crossgrain::plan::TableReuse;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_search::{
-    BigUint, BlockSearch, Derivation, Derive, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space,
-    SpaceSearch, Table, Watch, key_mask,
+    BigUint, BlockSearch, Derivation, Derive, Device, Error, Failure, Kdf, KeyList, Known, Pair, Search,
+    Sets, Space, SpaceSearch, Table, Watch, key_mask,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -52,6 +52,10 @@ impl Device for Pretended {
         let Self { answers, is_faulty, ref outers, .. } = *self;
         let outers = outers.clone();
         Ok(Box::new(Pretense { cipher: program.cipher(), keys: keys.to_vec(), answers, is_faulty, outers }))
+    }
+
+    fn list(&self, _: Program, _: &Block, _: usize) -> Result<Box<dyn KeyList>, Failure> {
+        Err("it tries no lists".into())
     }
 
     fn derive(&self, _derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {

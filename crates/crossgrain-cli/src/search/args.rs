@@ -324,6 +324,11 @@ struct Alone {
 }
 
 impl Args {
+    /// Whether options leave some candidates out.
+    pub(super) fn is_part(&self) -> bool {
+        self.skip != BigUint::ZERO || self.limit.is_some() || self.shard.is_some()
+    }
+
     /// These arguments, or with `--restore` those of the session, and the session itself.
     pub(super) fn resolved(self) -> Result<(Self, Option<(Session, State)>), Error> {
         let (true, Some(name)) = (self.restore, self.session.clone()) else {

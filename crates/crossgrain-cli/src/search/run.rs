@@ -10,7 +10,7 @@ use std::thread;
 
 use crossgrain::engine::text::grouped;
 use crossgrain::plan::TableReuse;
-use crossgrain_search::{BigUint, Deriving, Hit, Known, Search, Spaces, Watch};
+use crossgrain_search::{BigUint, Hit, Known, Search, Spaces, Watch, WordDevice};
 use rayon::ThreadPoolBuilder;
 
 use super::Outcome;
@@ -94,12 +94,12 @@ fn start_threads(count: u16) {
 }
 
 /// The devices that derive keys from words.
-fn deriving(devices: &Devices, search: &Search) -> Result<Vec<Deriving>, Error> {
-    if let (false, Err(why)) = (devices.opened.is_empty(), Deriving::takes(search)) {
+fn deriving(devices: &Devices, search: &Search) -> Result<Vec<WordDevice>, Error> {
+    if let (false, Err(why)) = (devices.opened.is_empty(), WordDevice::takes(search)) {
         error::tell(&format!("{why}: the CPU does"));
         return Ok(Vec::new());
     }
-    Ok(devices.opened.iter().map(|device| Deriving::new(search, &**device)).collect::<Result<_, _>>()?)
+    Ok(devices.opened.iter().map(|device| WordDevice::new(search, &**device)).collect::<Result<_, _>>()?)
 }
 
 impl Args {
@@ -121,7 +121,7 @@ enum Work<'a> {
     /// Candidates of spaces.
     Spaces(InSpaces<'a>),
     /// Candidates of a list, tried on the CPU and on these devices.
-    Words(Box<List>, Vec<Deriving>),
+    Words(Box<List>, Vec<WordDevice>),
 }
 
 impl<'a> Work<'a> {
@@ -278,11 +278,7 @@ fn watched(
         Some(session) if is_exhausted || is_ended => session.end(outcome)?,
         Some(_) => tell_restore(args),
         None if outcome == Outcome::Exhausted => {
-            error::tell(if goals.count() > 1 {
-                "every candidate was tried"
-            } else {
-                "every candidate was tried, and none is the key"
-            });
+            error::tell(&exhausted(args, goals, watch.tried()));
         }
         None if matches!(outcome, Outcome::Aborted | Outcome::OutOfTime) => {
             error::tell("stopped before the end: what was tried is not kept without --session");
@@ -290,6 +286,16 @@ fn watched(
         None => {}
     }
     Ok(outcome)
+}
+
+/// The end of a search without a session that found no key, or not all.
+fn exhausted(args: &Args, goals: &Goals, tried: u64) -> String {
+    match (goals.count(), args.is_part()) {
+        (1, false) => "every candidate was tried, and none is the key".to_owned(),
+        (1, true) => format!("none of the {} candidates tried is the key", grouped(tried)),
+        (_, false) => "every candidate was tried".to_owned(),
+        (_, true) => format!("{} candidates were tried", grouped(tried)),
+    }
 }
 
 fn tell_restore(args: &Args) {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossgrain_search::{
-    BigUint, Changes, Deriving, InSpace, Kdf, Known, Refused, Search, Spaces, Watch, WordSearch,
+    BigUint, Changes, InSpace, Kdf, Known, Refused, Search, Spaces, Watch, WordDevice, WordSearch,
 };
 
 use super::args::Args;
@@ -122,7 +122,7 @@ impl Steps<'_> {
     pub(super) fn words(
         &self,
         list: List,
-        devices: &[Deriving],
+        devices: &[WordDevice],
         next: &BigUint,
         journal: &mut Journal,
     ) -> Result<bool, Error> {
@@ -138,7 +138,7 @@ impl Steps<'_> {
             let (before, timer) = (position(), Timer::start(self.watch));
             let chunks = usize::try_from(pace.count).unwrap_or(usize::MAX);
             let is_done = search.chunks(&words, chunks, &refused, self.watch)?;
-            for failure in devices.iter().filter_map(Deriving::failure) {
+            for failure in devices.iter().filter_map(WordDevice::failure) {
                 error::tell(&format!("{failure}: the CPU goes on"));
             }
             if !is_done {

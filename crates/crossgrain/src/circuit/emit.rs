@@ -174,7 +174,8 @@ impl Language {
 
     /// Defines the entry point of a program around a body in the common syntax. The body can use `thread`,
     /// and `local`, the index in the thread's group, if threads share memory. Parameters `source` and `goal`
-    /// are arrays of the CUDA C types with these names.
+    /// are arrays of the CUDA C types with these names. In WGSL, groups are numbered by row: a row holds at most
+    /// 65,535 groups on most devices.
     pub fn entry(
         self,
         name: &str,
@@ -200,8 +201,9 @@ impl Language {
             ),
             Self::Wgsl => format!(
                 "@compute @workgroup_size({group_threads})\n\
-                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>{wgsl_built_in}) {{\n    \
-                 let thread = id.x;\n{wgsl_local}{body}}}\n"
+                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>, \
+                 @builtin(num_workgroups) groups: vec3<u32>{wgsl_built_in}) {{\n    \
+                 let thread = id.y * groups.x * {group_threads}u + id.x;\n{wgsl_local}{body}}}\n"
             ),
         }
     }
