@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     say(format_args!("crossgrain {} on {}: {features}", env!("CARGO_PKG_VERSION"), machine()))?;
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
     let plain = input(args)?;
+    if plain.is_empty() {
+        return Err(Error::usage("there is nothing to encrypt: give at least one byte"));
+    }
     let key = Key::new(CIPHER, b"a key that everyone knows: demo!")?;
     let initial = *b"demo, not secret";
     let mut table = Table { plain_bytes: plain.len(), rows: Vec::new() };
@@ -141,7 +144,7 @@ impl Kernel<'_> {
         self.check(&all, plain, output)?;
         say(format_args!(
             "  encrypted and decrypted {} bytes, every byte back; samples equal the reference\n  \
-             {:.2} times one thread, {:.0} times one thread a block at a time",
+             all threads: {:.2} times the speed of one, {:.0} times that of one thread a block at a time",
             grouped(plain.len()),
             together / single,
             together / blocks

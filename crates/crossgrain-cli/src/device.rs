@@ -17,9 +17,9 @@ use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 
 #[cfg(feature = "gpu")]
-pub(crate) use gpu::{OnDevice, costs, searcher};
+pub(crate) use gpu::{OnDevice, costs, quiet_drivers, searcher};
 #[cfg(not(feature = "gpu"))]
-pub(crate) use none::{OnDevice, costs, searcher};
+pub(crate) use none::{OnDevice, costs, quiet_drivers, searcher};
 
 use crate::error::{self, Error};
 use crate::wisdom;

@@ -136,6 +136,7 @@ fn open_output() -> Result<(), Error> {
 
 fn main() -> ExitCode {
     system::no_core_dumps();
+    device::quiet_drivers();
     interrupt::fail_beyond_file_size();
     let version: &'static str = version::long().leak();
     let typed = manual::command().long_version(version).try_get_matches();

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::input::shown;
 
 /// Shell lines for each command. A test runs them in a directory with the file `photos.tar`, its encryption
-/// `photos.sealed`, the directory `letters`, its encryption `letters.cg`, the `key` for both, and a
+/// `photos.cg`, the directory `letters`, its encryption `letters.cg`, the `key` for both, and a
 /// `passphrase`. Longer lines would wrap on narrow terminals.
 const EXAMPLES: [(&str, &[&str]); 19] = [
     ("complete", &["crossgrain complete bash > completions"]),
@@ -24,8 +24,8 @@ const EXAMPLES: [(&str, &[&str]); 19] = [
         "encrypt",
         &[
             "crossgrain encrypt --key-file key photos.tar -o photos.new",
-            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked",
-            "cat photos.tar | crossgrain encrypt --key-file key > photos.piped",
+            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked.cg",
+            "cat photos.tar | crossgrain encrypt --key-file key > photos.piped.cg",
             "crossgrain encrypt --key-file key --tar letters -o letters.new",
             "crossgrain encrypt --key-file key --recursive letters -C sealed",
         ],
@@ -33,26 +33,26 @@ const EXAMPLES: [(&str, &[&str]); 19] = [
     (
         "decrypt",
         &[
-            "crossgrain decrypt --key-file key photos.sealed -o photos.back",
-            "crossgrain decrypt --key-file key photos.sealed --range 4096..8192 > part",
-            "crossgrain decrypt --key-file key photos.sealed -o photos.again --resume",
+            "crossgrain decrypt --key-file key photos.cg -o photos.back",
+            "crossgrain decrypt --key-file key photos.cg --range 4096..8192 > part",
+            "crossgrain decrypt --key-file key photos.cg -o photos.again --resume",
             "crossgrain decrypt --key-file key --tar letters.cg -C restored",
         ],
     ),
     (
         "verify",
         &[
-            "crossgrain verify --key-file key photos.sealed letters.cg",
+            "crossgrain verify --key-file key photos.cg letters.cg",
             "crossgrain verify --key-file key --list letters.cg",
         ],
     ),
-    ("inspect", &["crossgrain inspect photos.sealed", "crossgrain inspect --json < photos.sealed"]),
+    ("inspect", &["crossgrain inspect photos.cg", "crossgrain inspect --json < photos.cg"]),
     (
         "rekey",
         &[
-            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked",
+            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked.cg",
             "crossgrain keygen -o new.key",
-            "crossgrain rekey --passphrase-file passphrase --new-key-file new.key photos.locked",
+            "crossgrain rekey --passphrase-file passphrase --new-key-file new.key photos.locked.cg",
         ],
     ),
     (

@@ -216,13 +216,13 @@ fn damaged_containers_and_archives_leave_nothing() {
         assert_eq!(names(&place.path("old")), ["mine"]);
     }
     // The container is authentic, and the archive in it is not whole.
-    for (end, why) in [(512 + 100, "is cut off"), (512 * 11 + 7, "cannot be read")] {
+    for (end, why) in [(512 + 100, "is cut off"), (512 * 11 + 7, "no readable tar archive")] {
         let place = sealed(&made[..end]);
         let line = place.refuses(3, &UNPACK);
         assert!(line.contains(why), "{line}");
     }
     let place = sealed(&painted(5000, 1));
-    assert!(place.refuses(3, &UNPACK).contains("decrypt it without --tar"));
+    assert!(place.refuses(3, &UNPACK).contains("leave out --tar"));
     place.run(&["keygen", "-o", "other"]).printed();
     let other: Vec<_> = UNPACK.iter().map(|&word| if word == "k" { "other" } else { word }).collect();
     assert!(place.refuses(2, &other).contains("wrong"));
@@ -242,7 +242,7 @@ fn endless_names_are_refused() {
     let mut made = Builder::new(Vec::new());
     add(&mut made, EntryType::XHeader, "x", "", b"12 path=a\nbc\n");
     add(&mut made, FILE, "f", "", b"");
-    assert!(sealed(&made.into_inner().unwrap()).refuses(3, &UNPACK).contains("cannot be read"));
+    assert!(sealed(&made.into_inner().unwrap()).refuses(3, &UNPACK).contains("no readable tar archive"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn example_place() -> Place {
     place.write("photos.tar", &painted(20_000, 1));
     place.write("passphrase", b"correct horse\n");
     place.run(&["keygen", "-o", "key"]).printed();
-    place.run(&["encrypt", "--key-file", "key", "photos.tar", "-o", "photos.sealed"]).printed();
+    place.run(&["encrypt", "--key-file", "key", "photos.tar", "-o", "photos.cg"]).printed();
     fs::create_dir(place.path("letters")).unwrap();
     place.write("letters/first", b"hello");
     place.run(&["encrypt", "--key-file", "key", "--tar", "letters", "-o", "letters.cg"]).printed();

@@ -47,7 +47,7 @@ fn every_shell_example_runs() {
         for example in examples(&page) {
             if !has_key && example.contains("--key-file key ") && !example.contains(" -o key") {
                 place.run(&["keygen", "-o", "key"]).printed();
-                place.run(&["encrypt", "--key-file", "key", "photos.tar", "-o", "photos.sealed"]).printed();
+                place.run(&["encrypt", "--key-file", "key", "photos.tar", "-o", "photos.cg"]).printed();
             }
             has_key |= place.path("key").exists() || example.contains(" -o key");
             let mut shell = Command::new("sh");

@@ -134,7 +134,7 @@ impl fmt::Display for Error {
             Self::Io(error) => error.fmt(f),
             Self::Cipher(error) => error.fmt(f),
             Self::NotEncrypted => f.write_str(
-                "this is no file of crossgrain's: if it is without header, say so and name the suite",
+                "this is no file of crossgrain's: decrypt one that has no header by naming its suite",
             ),
             Self::Version(version) => {
                 write!(

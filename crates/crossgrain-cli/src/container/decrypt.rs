@@ -170,6 +170,7 @@ impl Sealed {
             io::ErrorKind::UnexpectedEof => refused(&name, Refusal::TruncatedHeader),
             _ => Error::read(&name, &error),
         })?;
+        args.keys.suits(&header.kdf).map_err(|refusal| refused(&name, refusal))?;
         let limits = args.keys.limits();
         let key = keys.with(header.suite, |known| header.input_key(known.secret(), &limits))?;
         let options = work.options(header.suite);

@@ -6,10 +6,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crossgrain::engine::wiping_stack;
-use crossgrain_container::{Argon2id, Identity, Limits, Lock, Recipient, SLOTS_MAX, Secret, Suite, fill};
+use crossgrain_container::{
+    Argon2id, Error as Refusal, Identity, Kdf, Limits, Lock, Recipient, SLOTS_MAX, Secret, SlotKind, Suite,
+    fill,
+};
 use zeroize::Zeroizing;
 
-use super::passphrase;
+use super::passphrase::{self, Prompt};
+use super::slot_kinds;
 use crate::error::Error;
 use crate::input::{read_small, shown, standard_input};
 use crate::output::apart;
@@ -18,6 +22,10 @@ use crate::typed::memory_in_mib;
 
 /// The maximum length of an identity file in bytes.
 const IDENTITIES_BYTES_MAX: usize = 64 << 10;
+
+/// The question for the passphrase of a file, and for its new one.
+const USUAL: Prompt = Prompt { text: "Passphrase: ", options: "--passphrase-file or --key-file" };
+const NEW: Prompt = Prompt { text: "New passphrase: ", options: "--new-passphrase-file or --new-key-file" };
 
 /// A file that must not be overwritten, with the option that names it.
 pub(super) type SecretFile<'a> = (&'static str, Option<&'a Path>);
@@ -143,6 +151,19 @@ impl OpenArgs {
         self.keys.files().into_iter().chain([identity]).collect()
     }
 
+    /// Refuses to ask for a passphrase that would not open the file.
+    pub(super) fn suits(&self, kdf: &Kdf) -> Result<(), Refusal> {
+        let kinds = slot_kinds(kdf);
+        let has = |wanted: fn(&SlotKind) -> bool| kinds.iter().any(wanted);
+        if self.identity.is_some()
+            || self.keys.is_given()
+            || has(|kind| matches!(kind, SlotKind::Passphrase(_)))
+        {
+            return Ok(());
+        }
+        Err(if has(|kind| *kind == SlotKind::Key) { Refusal::WantsKey } else { Refusal::WantsIdentity })
+    }
+
     /// The secret for a file of this suite.
     pub(super) fn known(&self, suite: Suite) -> Result<Known, Error> {
         match &self.identity {
@@ -188,7 +209,7 @@ impl NewKeyArgs {
         if !is_needed && !named.is_given() {
             return Ok(None);
         }
-        wiping_stack(|| named.read(suite, "New passphrase: ", true)).map(Some)
+        wiping_stack(|| named.read(suite, NEW, true)).map(Some)
     }
 }
 
@@ -278,10 +299,10 @@ impl KeyArgs {
     /// Copies in registers and on the stack are overwritten. Libraries would otherwise take old stack contents into
     /// memory that they never wipe.
     pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
-        wiping_stack(|| self.read(suite, "Passphrase: ", twice))
+        wiping_stack(|| self.read(suite, USUAL, twice))
     }
 
-    fn read(&self, suite: Suite, prompt: &str, twice: bool) -> Result<Known, Error> {
+    fn read(&self, suite: Suite, prompt: Prompt, twice: bool) -> Result<Known, Error> {
         if let Some(path) = &self.key_file {
             let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
             return Ok(Known::Key(key));
@@ -293,7 +314,7 @@ impl KeyArgs {
         Ok(Known::Passphrase(passphrase))
     }
 
-    fn passphrase(&self, prompt: &str, twice: bool) -> Result<Zeroizing<String>, Error> {
+    fn passphrase(&self, prompt: Prompt, twice: bool) -> Result<Zeroizing<String>, Error> {
         if let Some(path) = &self.passphrase_file {
             let name = format!("passphrase file '{}'", shown(path));
             return passphrase::first_line_of(File::open(path), &name);

@@ -160,7 +160,7 @@ fn refused(name: impl Display, refusal: Refusal) -> Error {
     };
     let how = match refusal {
         Refusal::TooDemanding { .. } => " (--kdf-memory-max, --kdf-passes-max)",
-        Refusal::NotEncrypted => " (--bare --suite)",
+        Refusal::NotEncrypted => " (decrypt --bare --suite)",
         Refusal::WantsKey => " (--key-file)",
         Refusal::WantsPassphrase => " (--passphrase)",
         Refusal::WantsIdentity => " (--identity)",

@@ -26,21 +26,26 @@ const GROUPS: usize = 6;
 /// Characters in a group.
 const GROUP_CHARACTERS: usize = 4;
 
+/// A question for a passphrase.
+#[derive(Clone, Copy)]
+pub(super) struct Prompt {
+    pub(super) text: &'static str,
+    /// The options that answer it without a terminal.
+    pub(super) options: &'static str,
+}
+
 /// Prompts at the terminal, even if standard input and output are redirected.
-pub(super) fn asked(prompt: &str, twice: bool) -> Result<Zeroizing<String>, Error> {
-    let ask = |prompt| {
-        let answer = system::ask(prompt, |terminal| first_line(terminal, "the terminal"));
+pub(super) fn asked(prompt: Prompt, twice: bool) -> Result<Zeroizing<String>, Error> {
+    let Prompt { text, options } = prompt;
+    let ask = |text| {
+        let answer = system::ask(text, |terminal| first_line(terminal, "the terminal"));
         answer.map_err(|_| {
-            Error::usage(
-                "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
-            )
+            Error::usage(format!("there is no terminal to ask for a passphrase at: give {options}"))
         })?
     };
-    let passphrase = ask(prompt)?;
+    let passphrase = ask(text)?;
     if passphrase.is_empty() {
-        return Err(Error::usage(
-            "no passphrase was given: type one, or give --passphrase-file or --key-file",
-        ));
+        return Err(Error::usage(format!("no passphrase was given: type one, or give {options}")));
     }
     if twice && *ask("The same again: ")? != *passphrase {
         return Err(Error::usage("the two passphrases differ: try again"));

@@ -70,6 +70,7 @@ fn head(args: &RekeyArgs, input: &mut Input) -> Result<Vec<u8>, Error> {
         return Err(Error::usage(why));
     }
     let prefix = prefix(input).map_err(refused)?;
+    args.keys.suits(&header.kdf).map_err(refused)?;
     let (file_key, opened) = {
         let known = args.keys.known(header.suite)?;
         header.opened(known.secret(), &args.keys.limits()).map_err(refused)?
@@ -86,6 +87,9 @@ fn head(args: &RekeyArgs, input: &mut Input) -> Result<Vec<u8>, Error> {
         !is_replaced && !removed.contains(number)
     };
     let kept: Vec<_> = (0..count).filter(is_kept).collect();
+    if kept.is_empty() && locks.is_empty() {
+        return Err(Error::usage(format!("{name} would have no slot left: add one, or remove fewer")));
+    }
     let header = header.rekeyed(&file_key, &kept, &locks).map_err(refused)?;
     Ok([&header.to_bytes()[..], &prefix].concat())
 }

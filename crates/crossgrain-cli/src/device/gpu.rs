@@ -32,6 +32,13 @@ pub(crate) struct OnDevice {
     explain: bool,
 }
 
+/// Turns off Mesa's layer that orders devices by the screen that they drive. Without a window system, it prints
+/// complaints on standard error. Call this before any thread starts.
+pub(crate) fn quiet_drivers() {
+    // SAFETY: no other thread reads or writes the environment.
+    unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+}
+
 impl OnDevice {
     /// The device with this name.
     pub(super) fn named(id: &str, wanted: &Wanted<'_>) -> Result<Self, Error> {

@@ -17,6 +17,9 @@ fn refused() -> Error {
     Error::usage(format!("this program was built without GPUs: {mend}"))
 }
 
+/// There are no drivers.
+pub(crate) const fn quiet_drivers() {}
+
 /// Measuring is not supported.
 pub(crate) fn costs(_id: &str, _ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
     Err(refused())

@@ -46,11 +46,16 @@ pub(super) fn members(
     input: impl Read,
     mut each: impl FnMut(Member, &mut dyn Read) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let unreadable = |error: io::Error| {
-        let why = format!("the archive in {name} cannot be read, {error}: decrypt it without --tar");
+    let meter = Rc::new(Meter::default());
+    // Errors of the crate quote the plaintext.
+    let unreadable = |_: io::Error| {
+        let why = if meter.is_exceeded.get() {
+            format!("names and tables of the archive in {name} are too long: decrypt it without --tar")
+        } else {
+            format!("there is no readable tar archive in {name}: leave out --tar or --list")
+        };
         Error::new(Exit::Corrupt, why)
     };
-    let meter = Rc::new(Meter::default());
     let mut archive = Archive::new(Metered { inner: input, meter: Rc::clone(&meter) });
     let mut entries = archive.entries().map_err(unreadable)?;
     // The position at which the data of the current member ends.
@@ -134,7 +139,7 @@ fn extensions<R: Read>(entry: &mut Entry<'_, R>) -> io::Result<(Option<(i64, i32
             is_sparse |= record.key_bytes().starts_with(b"GNU.sparse.");
             if record.key_bytes() == b"mtime" {
                 let time = record.value().ok().and_then(seconds);
-                modified = Some(time.ok_or_else(|| io::Error::other("it has a time that is no number"))?);
+                modified = Some(time.ok_or_else(|| io::ErrorKind::InvalidData)?);
             }
         }
     }
@@ -174,15 +179,16 @@ fn relative(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     Ok(path)
 }
 
-/// The number of bytes read, and how many may be.
+/// The number of bytes read, how many may be, and whether more were wanted.
 struct Meter {
     position: Cell<u64>,
     limit: Cell<u64>,
+    is_exceeded: Cell<bool>,
 }
 
 impl Default for Meter {
     fn default() -> Self {
-        Self { position: Cell::new(0), limit: Cell::new(HEADERS_BYTES_MAX) }
+        Self { position: Cell::new(0), limit: Cell::new(HEADERS_BYTES_MAX), is_exceeded: Cell::new(false) }
     }
 }
 
@@ -197,7 +203,8 @@ impl<R: Read> Read for Metered<R> {
         let position = self.meter.position.get();
         let left_bytes = self.meter.limit.get().saturating_sub(position);
         if left_bytes == 0 {
-            return Err(io::Error::other("its names and tables are too long"));
+            self.meter.is_exceeded.set(true);
+            return Err(io::ErrorKind::InvalidData.into());
         }
         let most = buffer.len().min(usize::try_from(left_bytes).unwrap_or(usize::MAX));
         let count = self.inner.read(&mut buffer[..most])?;
