@@ -52,7 +52,7 @@ pub(crate) struct Error {
 impl Error {
     /// An error with this complete message.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into() }
+        Self { exit, message: without_identities(message.into()) }
     }
 
     /// Invalid arguments.
@@ -151,8 +151,15 @@ fn foreign_option(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// Truncates the values that clap shows.
+/// Truncates the values that clap shows, and hides passphrases.
 fn cut_values(error: &mut clap::Error) {
+    let is_passphrase = matches!(
+        error.get(ContextKind::InvalidArg),
+        Some(ContextValue::String(option)) if option.contains("passphrase")
+    );
+    if is_passphrase {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
+    }
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand, ContextKind::InvalidValue] {
         let Some(ContextValue::String(value)) = error.get(kind) else { continue };
         let cut = quoted(value);
@@ -167,7 +174,22 @@ fn cut_values(error: &mut clap::Error) {
 /// Prints one line on standard error, with special characters escaped.
 pub(crate) fn tell(message: &str) {
     // A closed standard error is not a failure.
-    let _ = writeln!(io::stderr(), "crossgrain: {}", escaped(message));
+    let _ = writeln!(io::stderr(), "crossgrain: {}", escaped(&without_identities(message.to_owned())));
+}
+
+/// A message without the identities that a user may have given in place of a file's name or of a recipient.
+/// Part of one would be enough to compute the rest.
+fn without_identities(mut message: String) -> String {
+    const BEGINNING: &str = "AGE-SECRET-KEY-";
+    let mut from = 0;
+    while let Some(at) = message[from..].to_ascii_uppercase().find(BEGINNING) {
+        from += at + BEGINNING.len();
+        let is_part = |character: char| character.is_ascii_alphanumeric() || "….".contains(character);
+        let rest = &message[from..];
+        let len_bytes = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
+        message.replace_range(from..from + len_bytes, "…");
+    }
+    message
 }
 
 /// An input or output error explained for the user.

@@ -110,7 +110,12 @@ impl Output {
         };
         let kept = file.keep(len_bytes).map(Some);
         kept.map_err(|refusal| match (refusal, &name) {
-            (Refusal::Exists, Name::File(path)) => refused(Name::File(unfinished(path)), Refusal::Exists),
+            (Refusal::Exists, Name::File(path)) => {
+                let part = Name::File(unfinished(path));
+                let why =
+                    format!("{part} exists, so the authentic beginning is not kept: remove that file first");
+                Error::new(Exit::WouldOverwrite, why)
+            }
             (refusal, name) => refused(name, refusal),
         })
     }

@@ -22,4 +22,4 @@ mod other;
 #[cfg(not(any(unix, target_os = "wasi")))]
 use other as imp;
 
-pub(crate) use imp::{KeyInput, ask, began_closed, is_one, leave, no_core_dumps};
+pub(crate) use imp::{KeyInput, ask, began_closed, descriptor, is_one, leave, no_core_dumps};

@@ -228,6 +228,25 @@ fn damaged_containers_and_archives_leave_nothing() {
     assert!(place.refuses(2, &other).contains("wrong"));
 }
 
+/// A listing that nobody reads still verifies the whole file.
+#[test]
+fn a_listing_verifies_to_the_end() {
+    let names: Vec<_> = (0..5000).map(|number| format!("member{number}")).collect();
+    let rows: Vec<_> = names.iter().map(|name| (FILE, &name[..], "")).collect();
+    let place = sealed(&archive(&rows));
+    let unread = || {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut command = place.command(&["verify", "--key-file", "k", "--list", "in.cg"]);
+        Done::from(command.stdout(writer).output().unwrap())
+    };
+    assert_eq!(unread().code, Some(0));
+    let mut file = place.read("in.cg");
+    *file.last_mut().unwrap() ^= 1;
+    place.write("in.cg", &file);
+    assert_eq!(unread().code, Some(3));
+}
+
 /// Names and tables are held in memory, so their length is limited.
 #[test]
 fn endless_names_are_refused() {

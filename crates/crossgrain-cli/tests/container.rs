@@ -218,6 +218,19 @@ fn what_is_authentic_can_be_kept_and_resumed_from() {
     assert!(place.read("out") == data && !place.path("out.part").exists());
 }
 
+/// `--force` replaces only what the user named.
+#[test]
+fn what_is_kept_replaces_nothing() {
+    let (place, _) = some(5);
+    change(&place, HEAD + 3 * SEALED);
+    let damaged = place.read("sealed");
+    place.write("out.part", &damaged);
+    let args = ["decrypt", "--key-file", "k", "out.part", "-o", "out", "--keep-partial", "--force"];
+    let done = place.run(&args);
+    assert!(done.code == Some(3) && done.err.contains("out.part"), "{}", done.err);
+    assert!(place.read("out.part") == damaged && !place.path("out").exists());
+}
+
 #[test]
 fn what_an_earlier_run_left_behind_the_damage_stays() {
     let (place, data) = some(10);

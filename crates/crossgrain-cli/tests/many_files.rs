@@ -43,6 +43,40 @@ fn several_files_are_encrypted_each_and_come_back() {
     assert!(place.read("a").is_empty());
 }
 
+/// Runs the program with a standard output that nobody reads.
+fn unread(place: &Place, args: &[&str]) -> Done {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Done::from(place.command(args).stdout(writer).output().unwrap())
+}
+
+#[test]
+fn the_work_goes_on_without_a_reader() {
+    let place = three();
+    let done = unread(&place, &["encrypt", "--json", "--key-file", "k", "a", "b", "d/c"]);
+    assert_eq!((done.code, &done.err[..]), (Some(0), ""));
+    place.run(&["verify", "--key-file", "k", "a.cg", "b.cg", "d/c.cg"]).printed();
+    let mut damaged = place.read("b.cg");
+    damaged[100] ^= 1;
+    place.write("b.cg", &damaged);
+    for json in [&["--json"][..], &[]] {
+        let args = [&["verify", "--key-file", "k", "a.cg", "b.cg", "d/c.cg"], json].concat();
+        assert_eq!(unread(&place, &args).code, Some(3));
+    }
+}
+
+/// Also if a link gives the file another name.
+#[cfg(unix)]
+#[test]
+fn two_outputs_are_never_one_file() {
+    let place = three();
+    fs::create_dir(place.path("out")).unwrap();
+    place.write("out/b.cg", b"");
+    std::os::unix::fs::symlink("b.cg", place.path("out/a.cg")).unwrap();
+    let done = place.run(&["encrypt", "--force", "--key-file", "k", "-C", "out", "a", "b"]);
+    assert!(done.code == Some(5) && done.err.contains("as another input"), "{}", done.err);
+}
+
 #[test]
 fn a_failure_does_not_stop_the_others_and_the_worst_is_the_exit_code() {
     let place = three();

@@ -62,6 +62,95 @@ fn slots(place: &Place, file: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_a_replaced_secret_opened_it_opens_no_longer() {
+    let (place, [alice, bob]) = sealed(b"data");
+    // The same passphrase in two slots.
+    place
+        .run(
+            &[
+                &["rekey", "--passphrase-file", "pw", "--keep", "--new-passphrase-file", "pw", "sealed"],
+                &CHEAP[..],
+            ]
+            .concat(),
+        )
+        .printed();
+    assert_eq!(slots(&place, "sealed").len(), 2);
+    let change = ["rekey", "--passphrase-file", "pw", "--new-passphrase-file", "new", "sealed"];
+    place.run(&[&change[..], &CHEAP].concat()).printed();
+    assert_eq!(slots(&place, "sealed").len(), 1);
+    opens(&place, "sealed", &["--passphrase-file", "new"]);
+    place.refuses(2, &["decrypt", "--passphrase-file", "pw", "sealed"]);
+    // Two identities in one file, and one recipient named twice.
+    place.write("both", &[place.read("alice"), place.read("bob")].concat());
+    place.run(&["encrypt", "-r", &alice, "-r", &bob, "-r", &alice, "in", "-o", "two"]).printed();
+    assert_eq!(slots(&place, "two").len(), 2);
+    let change = ["rekey", "--identity", "both", "--new-passphrase-file", "new", "two"];
+    place.run(&[&change[..], &CHEAP].concat()).printed();
+    for identity in ["alice", "bob"] {
+        place.refuses(2, &["decrypt", "--identity", identity, "two"]);
+    }
+}
+
+/// A descriptor of a file is not opened anew, which would read its first line again.
+#[cfg(unix)]
+#[test]
+fn one_descriptor_gives_several_passphrases() {
+    let (place, _) = sealed(b"data");
+    place.write("lines", &[place.read("pw"), place.read("new")].concat());
+    let shell = format!(
+        "exec {} rekey --passphrase-fd 3 --new-passphrase-fd 3 --kdf-memory 1 --kdf-passes 1 sealed 3< lines",
+        env!("CARGO_BIN_EXE_crossgrain")
+    );
+    let done = Command::new("sh").args(["-c", &shell]).current_dir(place.path(".")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    opens(&place, "sealed", &["--passphrase-file", "new"]);
+    place.refuses(2, &["decrypt", "--passphrase-file", "pw", "sealed"]);
+}
+
+#[test]
+fn no_message_shows_a_secret_that_was_given_in_a_wrong_place() {
+    let (place, _) = sealed(b"data");
+    let text = String::from_utf8(place.read("alice")).unwrap();
+    let secret = text.lines().last().unwrap().to_owned();
+    let lower = secret.to_ascii_lowercase();
+    let key = &secret["AGE-SECRET-KEY-1".len()..];
+    for args in [
+        &["encrypt", "-r", &secret, "in", "-o", "out"][..],
+        &["encrypt", "-r", &lower, "in", "-o", "out"],
+        &["encrypt", "-R", "alice", "in", "-o", "out"],
+        &["encrypt", "-R", &secret, "in", "-o", "out"],
+        &["decrypt", "-i", &secret, "sealed"],
+        &["decrypt", "sealed", "-o", &secret, &secret],
+        &["keygen", "--recipient-of", &secret],
+        &[&secret],
+    ] {
+        let done = place.run(args);
+        assert!(matches!(done.code, Some(1 | 2)), "{:?}", done.code);
+        let told = done.err.to_ascii_uppercase();
+        let is_shown = |at: usize| told.contains(&key[at..at + 4]);
+        assert!(!(0..key.len() - 4).any(is_shown), "{}", done.err);
+    }
+    let done = place.run(&["decrypt", "--passphrase=hunter2secret", "sealed"]);
+    assert!(done.code == Some(2) && !done.err.contains("hunter2"), "{}", done.err);
+}
+
+/// No passphrase is asked for if none opens the file.
+#[test]
+fn the_secret_that_a_file_wants_is_named() {
+    let (place, [alice, _]) = place(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "by-key"]).printed();
+    place.run(&["encrypt", "-r", &alice, "in", "-o", "by-identity"]).printed();
+    for (file, option) in [("by-key", "--key-file"), ("by-identity", "--identity")] {
+        for command in ["decrypt", "verify"] {
+            assert!(place.refuses(2, &[command, file]).contains(option));
+        }
+    }
+    let line = place.refuses(2, &["rekey", "--new-passphrase-file", "pw", "by-identity"]);
+    assert!(line.contains("--identity"), "{line}");
+}
+
+#[test]
 fn an_identity_is_for_its_owner_and_its_recipient_for_all() {
     let (place, [alice, bob]) = place(b"data");
     assert!(alice.starts_with("age1") && alice != bob);

@@ -135,7 +135,7 @@ impl Header {
     pub fn input_key(&self, secret: Secret<'_>, limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.suite.key_bytes()]);
         match (&self.kdf, secret) {
-            (Kdf::Slots(slots), secret) => return slots.open(self.suite, secret, limits).map(|(key, _)| key),
+            (Kdf::Slots(slots), secret) => return slots.open(self.suite, secret, limits),
             (Kdf::RawKey, Secret::Key(bytes)) if bytes.len() == key.len() => key.copy_from_slice(bytes),
             (Kdf::RawKey, Secret::Key(bytes)) => {
                 return Err(Error::KeyLength { suite: self.suite, len_bytes: bytes.len() });

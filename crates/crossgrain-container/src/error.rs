@@ -68,6 +68,8 @@ pub enum Error {
         /// The number of those with passphrases.
         passphrases: usize,
     },
+    /// All passphrases of a file cost more together than [`Limits`](super::Limits) allow by default.
+    ManyCosts,
     /// A text is no recipient.
     BadRecipient {
         /// The text.
@@ -165,6 +167,9 @@ impl fmt::Display for Error {
                 "a file has 1 to {SLOTS_MAX} keys, passphrases and recipients, and at most {PASSPHRASES_MAX} \
                  passphrases, not {count} and {passphrases}: give others"
             ),
+            Self::ManyCosts => f.write_str(
+                "all passphrases of the file together cost more than readers allow: give this one a lower cost",
+            ),
             Self::BadRecipient { text, why } => {
                 write!(f, "'{}' is no recipient, for {why}: copy it anew", quoted(text))
             }
@@ -174,7 +179,10 @@ impl fmt::Display for Error {
             Self::ForgedHeader => f.write_str(
                 "the header, or the beginning of the data, was changed by someone else: get the file again",
             ),
-            Self::BadArgon2(reason) => write!(f, "such Argon2id parameters cannot be: {reason}"),
+            Self::BadArgon2(reason) => write!(
+                f,
+                "Argon2id takes no such parameters ({reason}): give others, and 8 KiB of memory for each lane or more"
+            ),
             Self::TooDemanding { memory_kib, passes, lanes } => write!(
                 f,
                 "the file demands {} of memory, {passes} passes and {lanes} lanes of Argon2id, more than is \

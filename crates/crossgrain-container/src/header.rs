@@ -84,7 +84,7 @@ impl Header {
     /// # Errors
     /// [`Error::SlotCount`] for no lock or too many; [`Error::KeyLength`] for a key of the wrong length;
     /// [`Error::BadArgon2`] or [`Error::OutOfMemory`] for parameters of Argon2id;
-    /// [`Error::TooDemanding`] if several passphrases exceed the default limits together; [`Error::Cipher`] if
+    /// [`Error::ManyCosts`] if several passphrases exceed the default limits together; [`Error::Cipher`] if
     /// the system provides no random bytes.
     pub fn locked(suite: Suite, locks: &[Lock<'_>]) -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let mut file_key = Zeroizing::new(vec![0; suite.key_bytes()]);
@@ -93,14 +93,18 @@ impl Header {
         Ok((Self { suite, kdf: Kdf::Slots(slots) }, file_key))
     }
 
-    /// Opens a header of version 2. Returns the file key and the number of the slot that the secret opens,
-    /// from 0 on.
+    /// Opens a header of version 2. Returns the file key and the numbers of all slots that the secret opens, from
+    /// 0 on.
     ///
     /// # Errors
     /// [`Error::OneKey`] for version 1; otherwise as [`Header::input_key`].
-    pub fn opened(&self, secret: Secret<'_>, limits: &Limits) -> Result<(Zeroizing<Vec<u8>>, usize), Error> {
+    pub fn opened(
+        &self,
+        secret: Secret<'_>,
+        limits: &Limits,
+    ) -> Result<(Zeroizing<Vec<u8>>, Vec<usize>), Error> {
         match &self.kdf {
-            Kdf::Slots(slots) => slots.open(self.suite, secret, limits),
+            Kdf::Slots(slots) => slots.open_all(self.suite, secret, limits),
             _ => Err(Error::OneKey),
         }
     }

@@ -123,7 +123,7 @@ impl Slots {
             return Err(Error::SlotCount { count, passphrases });
         }
         if passphrases > 1 {
-            Limits::default().admit(all.into_iter())?;
+            Limits::default().admit(all.into_iter()).map_err(|_| Error::ManyCosts)?;
         }
         for lock in locks {
             slots.push(Slot::sealed(suite, file_key, lock)?);
@@ -194,37 +194,54 @@ impl Slots {
         if is_right { Ok(()) } else { Err(Error::ForgedHeader) }
     }
 
-    /// The file key, and the number of the first slot that the secret opens.
+    /// The file key, from the first slot that the secret opens.
     pub(super) fn open(
         &self,
         suite: Suite,
         secret: Secret<'_>,
         limits: &Limits,
-    ) -> Result<(Zeroizing<Vec<u8>>, usize), Error> {
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.opened(suite, secret, limits, 1).map(|(file_key, _)| file_key)
+    }
+
+    /// The file key, and the numbers of all slots that the secret opens.
+    pub(super) fn open_all(
+        &self,
+        suite: Suite,
+        secret: Secret<'_>,
+        limits: &Limits,
+    ) -> Result<(Zeroizing<Vec<u8>>, Vec<usize>), Error> {
+        self.opened(suite, secret, limits, SLOTS_MAX)
+    }
+
+    /// The file key, and the numbers of the first `most` slots that the secret opens.
+    fn opened(
+        &self,
+        suite: Suite,
+        secret: Secret<'_>,
+        limits: &Limits,
+        most: usize,
+    ) -> Result<(Zeroizing<Vec<u8>>, Vec<usize>), Error> {
         if matches!(secret, Secret::Passphrase(_)) {
             limits.admit(argon2ids(&self.slots))?;
         }
-        let mut is_tried = false;
-        for (number, slot) in self.slots.iter().enumerate() {
-            let opened = match (&slot.kind, secret) {
-                (SlotKind::Key, Secret::Key(key)) => slot.open(suite, key)?,
-                (SlotKind::Passphrase(argon2id), Secret::Passphrase(passphrase)) => {
-                    let mut key = Zeroizing::new(vec![0; suite.key_bytes()]);
-                    argon2id.key(passphrase, &mut key)?;
-                    slot.open(suite, &key)?
-                }
-                (SlotKind::X25519 { share }, Secret::Identities(identities)) => {
-                    slot.open_by_any(suite, share, identities)?
-                }
-                _ => continue,
-            };
+        let (mut is_tried, mut found, mut numbers) = (false, None, Vec::new());
+        for (number, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.kind.takes(&secret)) {
             is_tried = true;
-            if let Some(file_key) = opened {
+            if let Some(file_key) = slot.open_by(suite, secret)? {
                 self.verify(suite, &file_key)?;
-                return Ok((file_key, number));
+                found = Some(file_key);
+                numbers.push(number);
+                if numbers.len() == most {
+                    break;
+                }
             }
         }
-        Err(if is_tried { Error::WrongKey } else { self.wanted() })
+        match found {
+            Some(file_key) => Ok((file_key, numbers)),
+            None if is_tried => Err(Error::WrongKey),
+            None => Err(self.wanted()),
+        }
     }
 
     /// The error for a secret of a kind that no slot has.
@@ -252,6 +269,16 @@ impl SlotKind {
             Self::Passphrase(_) => 2,
             Self::X25519 { .. } => 3,
         }
+    }
+
+    /// Whether a secret is of this kind.
+    const fn takes(&self, secret: &Secret<'_>) -> bool {
+        matches!(
+            (self, secret),
+            (Self::Key, Secret::Key(_))
+                | (Self::Passphrase(_), Secret::Passphrase(_))
+                | (Self::X25519 { .. }, Secret::Identities(_))
+        )
     }
 
     /// The beginning of a slot.
@@ -318,6 +345,22 @@ impl Slot {
         let (sealed, rest) = rest.split_at_checked(sealed_key_bytes(suite)).ok_or_else(short)?;
         *body = rest;
         Ok(Self { kind, sealed: sealed.to_vec() })
+    }
+
+    /// The file key, or `None` if the secret does not open the slot.
+    fn open_by(&self, suite: Suite, secret: Secret<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        match (&self.kind, secret) {
+            (SlotKind::Key, Secret::Key(key)) => self.open(suite, key),
+            (SlotKind::Passphrase(argon2id), Secret::Passphrase(passphrase)) => {
+                let mut key = Zeroizing::new(vec![0; suite.key_bytes()]);
+                argon2id.key(passphrase, &mut key)?;
+                self.open(suite, &key)
+            }
+            (SlotKind::X25519 { share }, Secret::Identities(identities)) => {
+                self.open_by_any(suite, share, identities)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The file key, or `None` if the slot has another key.

@@ -143,6 +143,13 @@ impl FromStr for Recipient {
     /// # Errors
     /// [`Error::BadRecipient`] for a text that is no public key of X25519, and for points of low order.
     fn from_str(text: &str) -> Result<Self, Error> {
+        let is_identity = text
+            .get(..IDENTITY_PREFIX.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(IDENTITY_PREFIX));
+        if is_identity {
+            let text = format!("{IDENTITY_PREFIX}…");
+            return Err(Error::BadRecipient { text, why: "it is an identity, which is secret" });
+        }
         let refused = |why| Error::BadRecipient { text: text.to_owned(), why };
         let point = bech32::decode(RECIPIENT_PREFIX, Letters::Lower, text);
         let recipient = Self(*point.ok_or_else(|| refused("it is mistyped or incomplete"))?);

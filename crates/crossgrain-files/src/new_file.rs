@@ -136,8 +136,10 @@ impl NewFile {
     ///
     /// # Errors
     /// [`Error::Exists`] if a file of that name exists, [`Error::Io`].
-    pub fn keep(self, len_bytes: u64) -> Result<PathBuf, Error> {
+    pub fn keep(mut self, len_bytes: u64) -> Result<PathBuf, Error> {
         let path = unfinished(&self.path);
+        // This name was not asked for, so what has it is not ours to replace.
+        self.replace = false;
         if self.is_beside {
             self.file.sync_all()?;
         } else {

@@ -61,7 +61,7 @@ impl WordDevice {
             None => {
                 let (blocks, program) = tried(search).ok_or_else(refusal)?;
                 let list = device.list(program, &blocks.first(), KEYS_AT_ONCE);
-                (program.name(), list.map(Work::Try))
+                (program.name().to_owned(), list.map(Work::Try))
             }
         };
         let work = work.map_err(|failure| Error::Device { why: failure.to_string() })?;

@@ -4,6 +4,7 @@
 //! Outputs are completed in groups, because syncing a group takes about as long as syncing one small file.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -139,14 +140,6 @@ impl<'a> Outputs<'a> {
             })?,
             _ => with_suffix(&base, suffix),
         };
-        if !self.given.insert(path.clone()) {
-            let why = format!(
-                "'{}' would get the name '{}', as another input: encrypt it apart",
-                shown(&job.input),
-                shown(&path)
-            );
-            return Err(Error::new(Exit::WouldOverwrite, why));
-        }
         if let (Some(_), Some(parent)) = (directory, path.parent())
             && *parent != self.directory
         {
@@ -154,8 +147,26 @@ impl<'a> Outputs<'a> {
                 .map_err(|error| Error::write(Name::File(parent.to_owned()), &error))?;
             parent.clone_into(&mut self.directory);
         }
+        if !self.given.insert(resolved(&path)) {
+            let why = format!(
+                "'{}' would get the name '{}', as another input: encrypt it apart",
+                shown(&job.input),
+                shown(&path)
+            );
+            return Err(Error::new(Exit::WouldOverwrite, why));
+        }
         Ok(path)
     }
+}
+
+/// The path without links, as far as it exists. Two names of one file give the same.
+fn resolved(path: &Path) -> PathBuf {
+    let of_parent = || {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(parent.join(path.file_name()?))
+    };
+    path.canonicalize().ok().or_else(of_parent).unwrap_or_else(|| path.to_owned())
 }
 
 /// Creates a directory and those above it. Directories of plaintext are accessible only to their owner.
@@ -182,7 +193,14 @@ pub(super) fn run(
     mut work: impl FnMut(&Job) -> Result<Done, Error>,
 ) -> Result<(), Error> {
     let total = jobs.len();
-    let mut batch = Batch { is_json, group: Vec::new(), group_bytes: 0, failed: 0, worst: Exit::ReaderGone };
+    let mut batch = Batch {
+        is_json,
+        group: Vec::new(),
+        group_bytes: 0,
+        failed: 0,
+        worst: Exit::ReaderGone,
+        has_reader: true,
+    };
     for job in jobs {
         let (file, done) = match job {
             Ok(job) => (Some(job.input.clone()), work(&job)),
@@ -208,6 +226,8 @@ struct Batch {
     group_bytes: u64,
     failed: usize,
     worst: Exit,
+    /// Whether standard output still has a reader. The work goes on without one.
+    has_reader: bool,
 }
 
 impl Batch {
@@ -226,7 +246,7 @@ impl Batch {
         self.group_bytes = 0;
         let mut outputs = Vec::new();
         let mut told = Vec::new();
-        for (file, done) in self.group.drain(..) {
+        for (file, done) in std::mem::take(&mut self.group) {
             told.push((file, done.told, done.output.is_some()));
             outputs.extend(done.output);
         }
@@ -234,7 +254,7 @@ impl Batch {
         for (file, line, has_output) in told {
             let done = if has_output { finished.next().unwrap_or(Ok(())) } else { Ok(()) };
             match (done, line) {
-                (Ok(()), Some(line)) => print(line)?,
+                (Ok(()), Some(line)) => self.print(line)?,
                 (Ok(()), None) => {}
                 (Err(error), _) => self.fail(file.as_deref(), &error)?,
             }
@@ -242,11 +262,17 @@ impl Batch {
         Ok(())
     }
 
-    /// Reports a failure. A reader of the output that has gone ends the run.
-    fn fail(&mut self, file: Option<&Path>, error: &Error) -> Result<(), Error> {
-        if error.exit() == Exit::ReaderGone {
-            return Err(Error::new(Exit::ReaderGone, ""));
+    /// Prints a line, unless the reader has gone.
+    fn print(&mut self, line: impl Display) -> Result<(), Error> {
+        match if self.has_reader { print(line) } else { Ok(()) } {
+            Err(error) if error.exit() == Exit::ReaderGone => self.has_reader = false,
+            printed => printed?,
         }
+        Ok(())
+    }
+
+    /// Reports a failure.
+    fn fail(&mut self, file: Option<&Path>, error: &Error) -> Result<(), Error> {
         self.failed += 1;
         if error.exit().severity() > self.worst.severity() {
             self.worst = error.exit();
@@ -254,7 +280,7 @@ impl Batch {
         error::tell(error.message());
         if self.is_json {
             let file = file.map_or(Value::Null, |file| file.to_string_lossy().into());
-            print(json!({ "file": file, "error": error.message(), "exit_code": error.exit() as u8 }))?;
+            self.print(json!({ "file": file, "error": error.message(), "exit_code": error.exit() as u8 }))?;
         }
         Ok(())
     }

@@ -302,7 +302,11 @@ impl Sealed {
         let most_bytes = chunks_bytes(window.end.div_ceil(CHUNK_BYTES as u64) - first);
         let left_bytes = self.chunks_bytes.map(|all| all.saturating_sub(chunks_bytes(first)).min(most_bytes));
         let payload = &self.payload;
-        let step = |first, is_last, sealed: &[u8], plaintext: &mut [u8]| {
+        let step = |first: u64, is_last: bool, sealed: &[u8], plaintext: &mut [u8]| {
+            if !is_last && !sealed.len().is_multiple_of(SEALED_CHUNK_BYTES) {
+                // The file was cut off while it was read.
+                return (0..0, Err(Refusal::Io(io::ErrorKind::UnexpectedEof.into())));
+            }
             let (len_bytes, done) = payload.open(first, is_last, sealed, plaintext);
             (within(&window, first, len_bytes), done)
         };

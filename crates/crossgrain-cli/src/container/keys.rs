@@ -1,6 +1,7 @@
 //! Secrets of files: keys, passphrases and identities from the places that the user named, overwritten when
 //! dropped; and the recipients of files.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::input::{read_small, shown, standard_input};
 use crate::output::apart;
 use crate::secret;
+use crate::system;
 use crate::typed::memory_in_mib;
 
 /// The maximum length of an identity file in bytes.
@@ -219,7 +221,7 @@ impl RecipientArgs {
         self.recipient.is_empty() && self.recipients_file.is_empty()
     }
 
-    /// All recipients.
+    /// All recipients, each once.
     pub(super) fn all(&self) -> Result<Vec<Recipient>, Error> {
         let mut all = self.recipient.clone();
         for path in &self.recipients_file {
@@ -235,6 +237,8 @@ impl RecipientArgs {
             }
             all.extend(found);
         }
+        let mut known = HashSet::new();
+        all.retain(|recipient| known.insert(*recipient));
         Ok(all)
     }
 }
@@ -320,9 +324,7 @@ impl KeyArgs {
             return passphrase::first_line_of(File::open(path), &name);
         }
         if let Some(number) = self.passphrase_fd {
-            // Opening standard input by name would read from the start of the file, and a later reader would
-            // read the same bytes again.
-            let file = if number == 0 { standard_input() } else { File::open(format!("/dev/fd/{number}")) };
+            let file = if number == 0 { standard_input() } else { system::descriptor(number) };
             return passphrase::first_line_of(file, &format!("file descriptor {number}"));
         }
         if let Some(variable) = &self.passphrase_env {

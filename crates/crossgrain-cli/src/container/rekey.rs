@@ -1,6 +1,6 @@
 //! `crossgrain rekey`: changes what opens a file of version 2.
 //!
-//! The old secret opens a slot, and so gives the file key. The header is written anew with other slots; salt,
+//! The old secret opens a slot, and so gives the file key. All slots that it opens are replaced. The header is written anew with other slots; salt,
 //! commitment and chunks are copied. Before anything is written, the tag of the header and the commitment
 //! prove that slots and payload belong to this file key. The chunks are not decrypted: those that somebody
 //! changes stay changed, and every reader finds that. If the input changes meanwhile, the copy is dropped.
@@ -79,17 +79,18 @@ fn head(args: &RekeyArgs, input: &mut Input) -> Result<Vec<u8>, Error> {
     header.payload(&file_key, &prefix, &options).map_err(refused)?;
     let recipients = args.recipients.all()?;
     let new = args.new.known(header.suite, recipients.is_empty() && removed.is_empty())?;
-    let argon2id = args.kdf.fresh().map_err(refused)?;
+    let argon2id = args.kdf.fresh().map_err(|refusal| super::refused(&name, refusal))?;
     let own = new.as_ref().and_then(|known| known.lock(argon2id));
     let locks: Vec<_> = own.into_iter().chain(recipients.into_iter().map(Lock::Recipient)).collect();
     let is_kept = |number: &usize| {
-        let is_replaced = *number == opened && !locks.is_empty() && !args.keep;
+        let is_replaced = opened.contains(number) && !locks.is_empty() && !args.keep;
         !is_replaced && !removed.contains(number)
     };
     let kept: Vec<_> = (0..count).filter(is_kept).collect();
     if kept.is_empty() && locks.is_empty() {
         return Err(Error::usage(format!("{name} would have no slot left: add one, or remove fewer")));
     }
-    let header = header.rekeyed(&file_key, &kept, &locks).map_err(refused)?;
+    let header =
+        header.rekeyed(&file_key, &kept, &locks).map_err(|refusal| super::refused(&name, refusal))?;
     Ok([&header.to_bytes()[..], &prefix].concat())
 }

@@ -17,6 +17,9 @@ use crate::error::{Error, Exit};
 use crate::input::shown;
 use crate::output::continued_file;
 
+/// The beginning of an entry.
+const BEGINNING: &str = r#"{"target":""#;
+
 /// Hex digits of a fingerprint.
 const FINGERPRINT_DIGITS: usize = 64;
 
@@ -45,6 +48,10 @@ impl Pot {
                 Error::new(Exit::Corrupt, format!("'{}' is no pot, {why}", shown(path)))
             })?;
             lines.push(Zeroizing::new(line.to_owned()));
+        }
+        if !is_begun(&text[whole..]) {
+            let why = "its last line is malformed: name another file";
+            return Err(Error::new(Exit::Corrupt, format!("'{}' is no pot, {why}", shown(path))));
         }
         Ok(Self { file, path: path.to_owned(), lines })
     }
@@ -91,9 +98,16 @@ impl Pot {
     }
 }
 
+/// Whether this can be the beginning of an entry, left by a writer that was killed. Anything else is not ours to
+/// remove.
+fn is_begun(rest: &[u8]) -> bool {
+    let common = rest.len().min(BEGINNING.len());
+    rest[..common] == BEGINNING.as_bytes()[..common]
+}
+
 /// Whether a line has the form of an entry.
 fn is_entry(line: &str) -> bool {
-    let fingerprint = line.strip_prefix(r#"{"target":""#).and_then(|rest| rest.split_once('"'));
+    let fingerprint = line.strip_prefix(BEGINNING).and_then(|rest| rest.split_once('"'));
     let is_hex = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     fingerprint.is_some_and(|(digits, _)| digits.len() == FINGERPRINT_DIGITS && is_hex(digits))
         && line.ends_with('}')

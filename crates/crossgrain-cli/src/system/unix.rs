@@ -129,6 +129,16 @@ pub(crate) fn leave(file: File) {
     drop(file);
 }
 
+/// A duplicate of a descriptor that the caller of the program opened. Its position in the file is that of the
+/// original, so that several readers take one line after the other.
+pub(crate) fn descriptor(number: u32) -> io::Result<File> {
+    use std::os::fd::BorrowedFd;
+    let number = i32::try_from(number).map_err(|_| Errno::BADF)?;
+    // SAFETY: the descriptor is passed only to `fcntl`, which fails unless it is open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+    Ok(File::from(rustix::io::fcntl_dupfd_cloexec(borrowed, 3)?))
+}
+
 /// Bit n is set if file descriptor n was closed when the process began.
 static BEGAN_CLOSED: AtomicU8 = AtomicU8::new(0);
 

@@ -237,10 +237,14 @@ impl Unpack {
     }
 }
 
-/// Prints the names of the members, and reads the archive to its end.
+/// Prints the names of the members, and reads the archive to its end, even if nobody reads the names.
 pub(in super::super) fn list(name: &Name, input: &mut impl Read) -> Result<(), Error> {
     let mut lines = io::BufWriter::new(output::Output::standard()?);
-    let mut print = |line: String| lines.write_all(line.as_bytes()).map_err(|error| Error::print(&error));
+    let told = |written: io::Result<()>| match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| Error::print(&error)),
+    };
+    let mut print = |line: String| told(lines.write_all(line.as_bytes()));
     members(name, &mut *input, |member, _| {
         let path = escaped(&member.path.to_string_lossy()).to_string();
         match member.kind {
@@ -253,7 +257,7 @@ pub(in super::super) fn list(name: &Name, input: &mut impl Read) -> Result<(), E
             Kind::HardLink(target) => print(format!("{path} = {}\n", escaped(&target.to_string_lossy()))),
         }
     })?;
-    lines.flush().map_err(|error| Error::print(&error))?;
+    told(lines.flush())?;
     io::copy(input, &mut io::sink()).map_err(|error| Error::read(name, &error)).map(drop)
 }
 
