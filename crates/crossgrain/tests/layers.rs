@@ -39,8 +39,8 @@ const FACES: [&str; 14] = [
 const LAYERS: [Layer; 26] = [
     (&["text"], &[]),
     (&["auxiliary"], &[]),
-    (&["pool"], &[]),
     (&["arch"], &[]),
+    (&["pool"], &["arch::wipe_deep_stack"]),
     (&["block"], &["text", "arch::ClearRegisters", "arch::Wiped", "arch::known_caps"]),
     (
         &["cap"],

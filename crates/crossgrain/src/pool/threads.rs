@@ -3,12 +3,17 @@
 //! Rayon panics if its global pool cannot start because the system limits processes or memory for stacks.
 //! Code that uses rayon must therefore call [`ready`] first. If no pool can start, the calling thread becomes
 //! a pool of one thread, in which all of rayon's operations run in order.
+//!
+//! A pool that starts moves its parts from the stack into memory that it keeps, with the gaps between their fields.
+//! Earlier calls may have left parts of keys there, so the stack is wiped first.
 
 use std::error::Error as _;
 use std::mem;
 use std::sync::OnceLock;
 
 use rayon::ThreadPoolBuilder;
+
+use crate::arch::wipe_deep_stack;
 
 /// The number of threads in the current pool. Starts the global pool if necessary.
 pub fn threads() -> usize {
@@ -20,6 +25,7 @@ pub fn threads() -> usize {
 pub fn ready() {
     static STARTS: OnceLock<bool> = OnceLock::new();
     if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(global_starts) {
+        wipe_deep_stack();
         alone();
     }
 }
@@ -39,6 +45,7 @@ pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
 
 /// Whether a global pool exists, or could be started now.
 fn global_starts() -> bool {
+    wipe_deep_stack();
     match ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
         // The error has a source if the system refused threads. It has none if a global pool existed already.
