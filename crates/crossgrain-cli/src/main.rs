@@ -48,7 +48,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use error::Error;
 
-/// A bulk block-cipher engine: every step in several variants, all giving the same bytes.
+/// Encrypt files, streams and disk images in bulk, draw random numbers, and search for lost keys, by block ciphers
 #[derive(Parser)]
 #[command(name = "crossgrain", version, arg_required_else_help = true, after_help = error::EXIT_CODES)]
 struct Arguments {

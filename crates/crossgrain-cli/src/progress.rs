@@ -25,12 +25,12 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// The audience of progress messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
 pub(crate) enum Audience {
-    /// People, by a bar where standard error is a terminal and the work lasts
+    /// A bar, if standard error is a terminal and the work lasts
     #[default]
     Auto,
-    /// Nobody
+    /// Nothing
     Never,
-    /// Programs, by a line of JSON on standard error twice a second and at the end
+    /// A line of JSON on standard error twice a second and at the end
     Json,
 }
 

@@ -36,7 +36,7 @@ pub(super) type SecretFile<'a> = (&'static str, Option<&'a Path>);
 #[derive(clap::Args, Default)]
 #[group(multiple = false)]
 pub(super) struct KeyArgs {
-    /// Ask for a passphrase, as is done unless another way is chosen
+    /// Ask for a passphrase (the default)
     #[arg(long)]
     passphrase: bool,
 
