@@ -22,6 +22,8 @@ fn place() -> Place {
     place.write("some.hcmask", b"# masks\nab,\\,c,?1?2\n?d?l\n\\#?d\\\\\nlit\\,eral\nx?d,a?1b\n");
     // hashcat lengthens masks with backslashes by other steps.
     place.write("plain.hcmask", b"ab,\\,c,?1?2\n?d?l\nlit\\,eral\nx?d,a?1b\n");
+    // hashcat refuses rules that reject words in files.
+    place.write("plain.rule", b":\nc $1\nu\n");
     place.write("rules", b":\nc $1\n>4\n");
     place
 }
@@ -61,7 +63,7 @@ const ATTACKS: [(&[&str], &[&str]); 12] = [
         &["-a3", "-i", "--increment-max=2", "plain.hcmask"],
     ),
     (&["--words", "words", "--mask-after", "some.hcmask"], &["-a6", "words", "some.hcmask"]),
-    (&["--words", "words", "--rules", "rules"], &["-a0", "-r", "rules", "words"]),
+    (&["--words", "words", "--rules", "plain.rule"], &["-a0", "-r", "plain.rule", "words"]),
 ];
 
 /// The order differs: here the word varies slowest and the last place of a mask fastest.

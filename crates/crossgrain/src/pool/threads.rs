@@ -8,6 +8,7 @@
 //! Earlier calls may have left parts of keys there, so the stack is wiped first.
 
 use std::error::Error as _;
+use std::hint::black_box;
 use std::mem;
 use std::sync::OnceLock;
 
@@ -24,9 +25,8 @@ pub fn threads() -> usize {
 /// Ensures that rayon finds a pool on this thread.
 pub fn ready() {
     static STARTS: OnceLock<bool> = OnceLock::new();
-    if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(global_starts) {
-        wipe_deep_stack();
-        alone();
+    if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(on_clean_stack(global_starts)) {
+        on_clean_stack(alone)();
     }
 }
 
@@ -43,9 +43,16 @@ pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
+/// Wipes the stack before it calls a function. That must not be inlined: its own frame would keep what was there.
+fn on_clean_stack<T>(call: fn() -> T) -> impl FnOnce() -> T {
+    move || {
+        wipe_deep_stack();
+        black_box(call)()
+    }
+}
+
 /// Whether a global pool exists, or could be started now.
 fn global_starts() -> bool {
-    wipe_deep_stack();
     match ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
         // The error has a source if the system refused threads. It has none if a global pool existed already.
