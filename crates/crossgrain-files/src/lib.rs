@@ -19,7 +19,7 @@ pub use new_file::{
     Content, NewFile, OnTemporary, begin, continued, finish_all, is_same, open_special, resume, unfinished,
 };
 #[cfg(unix)]
-pub use new_tree::NewTree;
+pub use new_tree::{NewTree, TreeRemover};
 pub use system::{Stamp, restrict, sync_directory};
 
 use std::fmt;

@@ -188,28 +188,41 @@ impl NewFile {
 }
 
 /// Completes several files as [`NewFile::finish`] does. They are synced together, which takes a fraction of
-/// the time for small files. Gives a result for each file, in order.
+/// the time for small files. Gives a result for each file, in order. A file whose directory cannot be synced
+/// has its name, and its result is an error.
 pub fn finish_all(files: Vec<NewFile>) -> Vec<Result<(), Error>> {
     let given: Vec<_> = files.iter().map(|file| file.rights.give(&file.file)).collect();
     let synced = system::sync_files(&files.iter().map(NewFile::file).collect::<Vec<_>>());
-    let mut directories: Vec<PathBuf> = Vec::new();
-    let mut done: Vec<Result<(), Error>> = Vec::with_capacity(files.len());
-    for ((file, given), synced) in files.into_iter().zip(given).zip(synced) {
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+    let name = |((file, given), synced): ((NewFile, io::Result<()>), io::Result<()>)| {
+        given.and(synced)?;
         let path = file.path.clone();
-        let named = given.and(synced).map_err(Error::from).and_then(|()| file.name_unsynced(&path));
-        if named.is_ok() && !directories.iter().any(|one| directory_of(one) == directory_of(&path)) {
-            directories.push(path);
-        }
-        done.push(named);
-    }
-    for path in directories {
-        if let Err(error) = system::sync_directory(&path)
-            && let Some(last) = done.last_mut()
-        {
-            *last = Err(error.into());
-        }
-    }
+        file.name_unsynced(&path)
+    };
+    let mut done: Vec<_> = files.into_iter().zip(given).zip(synced).map(name).collect();
+    sync_directories(&paths, &mut done);
     done
+}
+
+/// Syncs the directories of all files that have their names, each directory once. An error becomes the result
+/// of every file in the directory.
+fn sync_directories(paths: &[PathBuf], done: &mut [Result<(), Error>]) {
+    let mut synced: Vec<(&Path, io::Result<()>)> = Vec::new();
+    for (path, done) in paths.iter().zip(done).filter(|(_, done)| done.is_ok()) {
+        let directory = directory_of(path);
+        let at = synced.iter().position(|(known, _)| *known == directory).unwrap_or_else(|| {
+            synced.push((directory, system::sync_directory(path)));
+            synced.len() - 1
+        });
+        if let Err(error) = &synced[at].1 {
+            *done = Err(copied(error).into());
+        }
+    }
+}
+
+/// A copy of an error of the system.
+fn copied(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 /// Opens a pipe or device for writing. It must not come from another user, who could read along. `None` if

@@ -14,7 +14,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, mkdirat, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, mkdirat, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::new_file::{OnTemporary, is_followed, temporary_name};
@@ -24,12 +26,8 @@ use crate::{Error, directory_of, system};
 /// whole tree is removed.
 #[derive(Debug)]
 pub struct NewTree {
-    staging: File,
-    /// The path of the staging directory.
-    path: PathBuf,
-    /// The directory that contains the staging directory.
-    parent: File,
-    /// The name that the staging directory gets in `parent`. `None` if its entries are moved to `parent`.
+    staging: Staging,
+    /// The name that the staging directory gets in its parent. `None` if its entries are moved to the parent.
     name: Option<OsString>,
     is_done: bool,
 }
@@ -63,8 +61,9 @@ impl NewTree {
         made.disable_cleanup(true);
         let path = made.to_path_buf();
         let staging = open_directory(&parent, Path::new(last_of(&path)), OFlags::NOFOLLOW)?;
-        let tree = Self { staging, path, parent, name, is_done: false };
-        let found = fstat(&tree.staging).map_err(io::Error::from)?;
+        let staging = Staging { directory: staging, path, parent };
+        let tree = Self { staging, name, is_done: false };
+        let found = fstat(tree.staging()).map_err(io::Error::from)?;
         if found.st_uid != rustix::process::geteuid().as_raw() || found.st_mode & 0o077 != 0 {
             return Err(Error::Busy);
         }
@@ -73,7 +72,29 @@ impl NewTree {
 
     /// The staging directory. Write relative to it, not by its path.
     pub const fn staging(&self) -> &File {
-        &self.staging
+        &self.staging.directory
+    }
+
+    /// The path of the staging directory, for messages.
+    pub fn path(&self) -> &Path {
+        &self.staging.path
+    }
+
+    /// A handle that can remove the unfinished tree from another thread, for example when a signal arrives.
+    ///
+    /// # Errors
+    /// If the process has too many open files.
+    pub fn remover(&self) -> io::Result<TreeRemover> {
+        self.staging.try_clone().map(TreeRemover)
+    }
+
+    /// Writes a file of the tree to disk, if [`finish`](Self::finish) cannot do that for the whole tree. Call
+    /// it for each file when it is complete.
+    ///
+    /// # Errors
+    /// If the file cannot be written to disk.
+    pub fn sync_file(&self, file: &File) -> io::Result<()> {
+        if system::syncs_reliably(self.staging()) { Ok(()) } else { file.sync_all() }
     }
 
     /// Whether the entries are moved into a directory that existed before.
@@ -88,81 +109,216 @@ impl NewTree {
     pub fn is_free(&self, name: &OsStr) -> io::Result<bool> {
         match self.name {
             Some(_) => Ok(true),
-            None => is_free(&self.parent, name),
+            None => is_free(&self.staging.parent, name),
         }
     }
 
     /// Completes the tree: syncs it, and gives it its name or its entries theirs. Returns the directory that
     /// now contains the entries.
     ///
+    /// Other users may be able to rename the entries from now on, so do not follow paths below the returned
+    /// directory. Directories among the entries must be writable if they are moved into an existing directory.
+    ///
     /// # Errors
     /// [`Error::Exists`] if a name is taken, and then no entry gets its name; [`Error::Busy`] if another user
     /// replaced the staging directory; [`Error::Io`].
     pub fn finish(mut self) -> Result<File, Error> {
-        for synced in system::sync_files(&[&self.staging]) {
-            synced?;
-        }
+        let staging = &self.staging;
+        system::sync_tree(&staging.directory)?;
         let into = match &self.name {
             Some(name) => {
-                rename_new((&self.parent, last_of(&self.path)), (&self.parent, name))?;
-                if !self.is_staging(name) {
+                rename_new((&staging.parent, staging.name()), (&staging.parent, name))?;
+                if !staging.is_named(name) {
                     return Err(Error::Busy);
                 }
-                self.staging.try_clone()?
+                staging.directory.try_clone()?
             }
             None => {
-                self.move_entries()?;
-                self.parent.try_clone()?
+                staging.move_entries()?;
+                staging.parent.try_clone()?
             }
         };
         self.is_done = true;
-        if self.name.is_none() {
-            // It is empty. If it stays, it does no harm.
-            let _ = unlinkat(&self.parent, last_of(&self.path), AtFlags::REMOVEDIR);
-        }
-        self.parent.sync_all()?;
+        self.staging.parent.sync_all()?;
         Ok(into)
-    }
-
-    /// Moves all entries to the parent directory, or none.
-    fn move_entries(&self) -> Result<(), Error> {
-        let mut moved: Vec<OsString> = Vec::new();
-        for entry in Dir::read_from(&self.staging).map_err(io::Error::from)? {
-            let entry = entry.map_err(io::Error::from)?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            if let Err(error) = rename_new((&self.staging, name), (&self.parent, name)) {
-                for name in &moved {
-                    // An entry that cannot be moved back stays under its final name.
-                    let _ = rename_new((&self.parent, name), (&self.staging, name));
-                }
-                return Err(error);
-            }
-            moved.push(name.to_owned());
-        }
-        Ok(())
-    }
-
-    /// Whether this name in the parent directory is the staging directory.
-    fn is_staging(&self, name: &OsStr) -> bool {
-        let found = statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW);
-        match (found, fstat(&self.staging)) {
-            (Ok(found), Ok(own)) => (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino),
-            _ => false,
-        }
     }
 }
 
 impl Drop for NewTree {
     fn drop(&mut self) {
-        // A directory that another user put in its place is not touched.
-        if !self.is_done && self.is_staging(last_of(&self.path)) {
+        if !self.is_done {
             // A destructor cannot report errors.
-            let _ = fs::remove_dir_all(&self.path);
+            let _ = self.staging.remove();
         }
     }
+}
+
+/// Removes the staging directory of a [`NewTree`] with all its contents, unless the tree is finished.
+#[derive(Debug)]
+pub struct TreeRemover(Staging);
+
+impl TreeRemover {
+    /// Removes the tree. Another thread may still create entries, so the removal is repeated some times. Does
+    /// nothing if the tree is finished, or if another directory has its name.
+    ///
+    /// # Errors
+    /// If a part of the tree stays.
+    pub fn remove(&self) -> io::Result<()> {
+        self.0.remove()
+    }
+}
+
+/// A staging directory.
+#[derive(Debug)]
+struct Staging {
+    directory: File,
+    path: PathBuf,
+    /// The directory that contains the staging directory.
+    parent: File,
+}
+
+impl Staging {
+    fn try_clone(&self) -> io::Result<Self> {
+        let (directory, parent) = (self.directory.try_clone()?, self.parent.try_clone()?);
+        Ok(Self { directory, path: self.path.clone(), parent })
+    }
+
+    fn name(&self) -> &OsStr {
+        last_of(&self.path)
+    }
+
+    /// Whether the staging directory has this name in the parent directory.
+    fn is_named(&self, name: &OsStr) -> bool {
+        let found = statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW);
+        matches!((found, fstat(&self.directory)), (Ok(found), Ok(own)) if is_same(&found, &own))
+    }
+
+    /// Moves all entries to the parent directory, or none. Removes the staging directory.
+    fn move_entries(&self) -> Result<(), Error> {
+        let mut moved = Vec::new();
+        let mut done = names_in(&self.directory)?.into_iter().try_for_each(|name| {
+            let own = statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)?;
+            rename_new((&self.directory, &name), (&self.parent, &name))?;
+            moved.push((name, own));
+            Ok(())
+        });
+        if done.is_ok() {
+            done = self.remove_empty().map_err(Error::from);
+        }
+        if done.is_err() {
+            moved.iter().for_each(|(name, own)| self.take_back(name, own));
+        }
+        done
+    }
+
+    /// Moves an entry back to the staging directory. If that fails, it stays under its final name.
+    fn take_back(&self, name: &OsStr, own: &Stat) {
+        if rename_new((&self.parent, name), (&self.directory, name)).is_ok()
+            && !statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| is_same(&found, own))
+        {
+            // Another user replaced the entry. The other one must not be removed with the tree.
+            let _ = rename_new((&self.directory, name), (&self.parent, name));
+        }
+    }
+
+    /// Removes the staging directory. Fails if it has entries.
+    fn remove_empty(&self) -> io::Result<()> {
+        if !names_in(&self.directory)?.is_empty() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        if !self.is_named(self.name()) {
+            // Another user renamed it. It is empty, and the directory that now has its name is not touched.
+            return Ok(());
+        }
+        match unlinkat(&self.parent, self.name(), AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Err(io::ErrorKind::DirectoryNotEmpty.into()),
+            // An empty directory that stays does no harm.
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the staging directory with all its contents, if it still has its name.
+    fn remove(&self) -> io::Result<()> {
+        const TRIES: usize = 100;
+        let mut done = Ok(());
+        for _ in 0..TRIES {
+            // A directory that another user put in its place is not touched.
+            if !self.is_named(self.name()) {
+                return Ok(());
+            }
+            done = clear(&self.directory)
+                .and_then(|()| Ok(unlinkat(&self.parent, self.name(), AtFlags::REMOVEDIR)?));
+            if done.is_ok() {
+                break;
+            }
+        }
+        done
+    }
+}
+
+/// Removes all entries of a directory that only the user can enter.
+///
+/// Subdirectories are moved up to `root` before they are removed. The number of open files therefore does not
+/// depend on the depth of the tree.
+fn clear(root: &File) -> io::Result<()> {
+    let mut pending = Vec::new();
+    for name in names_in(root)? {
+        pending.extend(remove_unless_directory(root, &name)?.then_some(name));
+    }
+    let mut number = 0;
+    while let Some(name) = pending.pop() {
+        // The archive may have set a mode that prevents changes.
+        chmodat(root, &name, Mode::RWXU, AtFlags::empty())?;
+        let directory = open_directory(root, Path::new(&name), OFlags::NOFOLLOW)?;
+        for entry in names_in(&directory)? {
+            if remove_unless_directory(&directory, &entry)? {
+                chmodat(&directory, &entry, Mode::RWXU, AtFlags::empty())?;
+                pending.push(move_up(&directory, &entry, root, &mut number)?);
+            }
+        }
+        unlinkat(root, &name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
+}
+
+/// Moves a directory to `root`, under a new name. `number` counts names.
+fn move_up(from: &File, name: &OsStr, root: &File, number: &mut u64) -> io::Result<OsString> {
+    loop {
+        let new = OsString::from(number.to_string());
+        *number += 1;
+        if is_free(root, &new)? {
+            rustix::fs::renameat(from, name, root, &new)?;
+            return Ok(new);
+        }
+    }
+}
+
+/// Removes an entry, and tells whether it is a directory, which stays.
+fn remove_unless_directory(at: &File, name: &OsStr) -> io::Result<bool> {
+    let found = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+        return Ok(true);
+    }
+    unlinkat(at, name, AtFlags::empty())?;
+    Ok(false)
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// The names of all entries. A directory must not be changed while it is read.
+fn names_in(directory: &File) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
 }
 
 fn last_of(path: &Path) -> &OsStr {

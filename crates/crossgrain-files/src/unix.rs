@@ -4,6 +4,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
@@ -200,15 +202,17 @@ pub(crate) fn is_trusted_link(path: &Path) -> bool {
 /// Writes files to disk, and gives a result for each.
 ///
 /// On Linux one call syncs the whole file system. This takes about as long as syncing a single small file.
-#[cfg(target_os = "linux")]
 pub(crate) fn sync_files(files: &[&File]) -> Vec<io::Result<()>> {
     let mut synced: Vec<(u64, Result<(), Errno>)> = Vec::new();
     let sync = |file: &&File| {
+        if !syncs_reliably(file) {
+            return file.sync_all();
+        }
         let device = file.metadata()?.dev();
         let done = match synced.iter().find(|(known, _)| *known == device) {
             Some((_, done)) => *done,
             None => {
-                let done = rustix::fs::syncfs(file);
+                let done = syncfs(file);
                 synced.push((device, done));
                 done
             }
@@ -218,10 +222,51 @@ pub(crate) fn sync_files(files: &[&File]) -> Vec<io::Result<()>> {
     files.iter().map(sync).collect()
 }
 
-/// Writes files to disk, and gives a result for each.
+/// Writes everything below an open directory to disk with one call, if that is reliable. Otherwise writes only
+/// the directory.
+pub(crate) fn sync_tree(directory: &File) -> io::Result<()> {
+    if syncs_reliably(directory) { Ok(syncfs(directory)?) } else { directory.sync_all() }
+}
+
+/// Whether one call writes everything on the file system of `file` to disk and reports errors.
+///
+/// Linux reports errors of `syncfs` since version 5.8. FUSE does not pass the call on to its server.
+#[cfg(target_os = "linux")]
+pub(crate) fn syncs_reliably(file: &File) -> bool {
+    /// `f_type` of FUSE file systems.
+    const FUSE_MAGIC: i128 = 0x6573_5546;
+    static REPORTS_ERRORS: LazyLock<bool> = LazyLock::new(|| {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        is_at_least(&release, (5, 8))
+    });
+    // The type of `f_type` depends on the target.
+    let is_fuse = rustix::fs::fstatfs(file).is_ok_and(|found| i128::from(found.f_type) == FUSE_MAGIC);
+    *REPORTS_ERRORS && !is_fuse
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn sync_files(files: &[&File]) -> Vec<io::Result<()>> {
-    files.iter().map(|file| file.sync_all()).collect()
+pub(crate) const fn syncs_reliably(_file: &File) -> bool {
+    false
+}
+
+/// Whether a kernel release such as `6.1.0-18-amd64` has at least this version.
+#[cfg(target_os = "linux")]
+fn is_at_least(release: &str, least: (u32, u32)) -> bool {
+    let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= least,
+        _ => false,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn syncfs(file: &File) -> Result<(), Errno> {
+    rustix::fs::syncfs(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn syncfs(_file: &File) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
 }
 
 /// Makes a name durable by syncing its directory.
@@ -244,7 +289,7 @@ fn sync_file_system(path: &Path) -> io::Result<()> {
     // The path may have become a link or a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
-    Ok(rustix::fs::syncfs(&file)?)
+    Ok(syncfs(&file)?)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -97,6 +97,54 @@ fn a_dropped_tree_is_removed_and_no_other_directory() {
     assert!(matches!(tree.finish(), Err(Error::Busy)));
 }
 
+/// If entries appear while the tree is finished, all of them are moved, or none and all are removed.
+#[test]
+fn entries_of_another_thread_do_not_stay_behind() {
+    for _ in 0..50 {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, staging) = begun(folder.path()).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut written = 0;
+            while written < 20_000 && File::create_new(staging.join(written.to_string())).is_ok() {
+                written += 1;
+            }
+            written
+        });
+        while fs::metadata(tree.path().join("20")).is_err() {}
+        let done = tree.finish();
+        let written = writer.join().unwrap();
+        let after = names(folder.path());
+        assert!(!after.iter().any(|name| name.starts_with(".crossgrain")), "{after:?}");
+        assert_eq!(after.len(), if done.is_ok() { written } else { 0 });
+    }
+}
+
+#[test]
+fn a_remover_removes_an_unfinished_tree_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let (tree, staging) = begun(&out).unwrap();
+    write(&tree, "a", b"part");
+    let remover = tree.remover().unwrap();
+    // Another directory was put in its place.
+    fs::rename(&staging, folder.path().join("away")).unwrap();
+    fs::create_dir(&staging).unwrap();
+    fs::write(staging.join("precious"), b"").unwrap();
+    remover.remove().unwrap();
+    assert!(staging.join("precious").exists());
+    fs::remove_dir_all(&staging).unwrap();
+    fs::rename(folder.path().join("away"), &staging).unwrap();
+    remover.remove().unwrap();
+    assert!(names(folder.path()).is_empty());
+    drop(tree);
+    let (tree, _) = begun(&out).unwrap();
+    write(&tree, "a", b"all");
+    let remover = tree.remover().unwrap();
+    tree.finish().unwrap();
+    remover.remove().unwrap();
+    assert_eq!(names(&out), ["a"]);
+}
+
 #[test]
 fn bad_destinations_are_refused() {
     let folder = tempfile::tempdir().unwrap();
