@@ -17,6 +17,7 @@ use rustix::fs::OFlags;
 use tar::{Builder, EntryType, Header};
 
 use super::channel::Sender;
+use super::read::DEPTH_MAX;
 use crate::error::{self, Error, Exit};
 use crate::input::shown;
 
@@ -85,6 +86,10 @@ impl Pack {
 
     fn add(&mut self, path: &Path, name: &Path) -> Result<(), Error> {
         let metadata = fs::symlink_metadata(path).map_err(|error| unreadable(path, &error))?;
+        if name.components().count() > DEPTH_MAX {
+            let why = format!("'{}' is more than 256 directories deep: pack a part of it", shown(path));
+            return Err(Error::new(Exit::InputOutput, why));
+        }
         let kind = metadata.file_type();
         let identity = (metadata.dev(), metadata.ino());
         if self.output == Some(identity) {

@@ -19,6 +19,17 @@ use crate::input::{Name, shown};
 /// The most bytes of headers, long names and tables before a member. They are held in memory.
 const HEADERS_BYTES_MAX: u64 = 4 << 20;
 
+/// The most bytes of a name, and of the target of a link. Linux has the same limit for paths.
+const NAME_BYTES_MAX: usize = 4095;
+
+/// The most components of a name.
+pub(super) const DEPTH_MAX: usize = 256;
+
+/// The zeros that sparse files may have in all: these bytes, and `HOLES_PER_BYTE` for each byte of the archive.
+/// More would take minutes to write, from an archive of a few bytes.
+const HOLES_BYTES_FREE: u64 = 1 << 30;
+const HOLES_PER_BYTE: u64 = 1000;
+
 /// A member of an archive.
 pub(super) struct Member {
     /// Relative, of normal components only. Empty for the directory that contains all members.
@@ -58,8 +69,8 @@ pub(super) fn members(
     };
     let mut archive = Archive::new(Metered { inner: input, meter: Rc::clone(&meter) });
     let mut entries = archive.entries().map_err(unreadable)?;
-    // The position at which the data of the current member ends.
-    let mut end = 0;
+    // The position at which the data of the current member ends, and the zeros of sparse files before it.
+    let (mut end, mut holes_bytes) = (0, 0_u64);
     loop {
         meter.limit.set(end + HEADERS_BYTES_MAX);
         let Some(entry) = entries.next() else { return Ok(()) };
@@ -70,6 +81,11 @@ pub(super) fn members(
             _ => entry.size(),
         };
         end = meter.position.get().saturating_add(stored_bytes).min(u64::MAX - HEADERS_BYTES_MAX);
+        holes_bytes = holes_bytes.saturating_add(entry.size().saturating_sub(stored_bytes));
+        if holes_bytes > end.saturating_mul(HOLES_PER_BYTE).saturating_add(HOLES_BYTES_FREE) {
+            let why = "has too large holes: decrypt without --tar and use GNU tar";
+            return Err(refused(name, &entry.path_bytes(), why));
+        }
         if let Some(member) = member(name, &mut entry, unreadable)? {
             each(member, &mut entry)?;
         }
@@ -87,9 +103,7 @@ fn member<R: Read>(
         return Ok(None);
     }
     let bytes = entry.path_bytes().into_owned();
-    let told = shown(Path::new(OsStr::from_bytes(&bytes)));
-    let refused =
-        |why: &str| Err(Error::new(Exit::Corrupt, format!("{name} is not unpacked: '{told}' {why}")));
+    let refused = |why: &str| Err(refused(name, &bytes, why));
     let (modified, is_sparse) = extensions(entry).map_err(&unreadable)?;
     if is_sparse {
         return refused("is a sparse file in PAX form, decrypt without --tar and use GNU tar");
@@ -98,7 +112,11 @@ fn member<R: Read>(
         Ok(path) => path,
         Err(why) => return refused(why),
     };
-    let target = entry.link_name_bytes().unwrap_or_default().into_owned();
+    let target = entry.link_name_bytes().unwrap_or_default();
+    if target.len() > NAME_BYTES_MAX {
+        return refused("is a link with a target of more than 4095 bytes: decrypt without --tar");
+    }
+    let target = target.into_owned();
     let kind = match kind {
         // Old archives mark directories only by the name.
         EntryType::Regular | EntryType::Continuous if bytes.ends_with(b"/") => Kind::Directory,
@@ -129,6 +147,14 @@ fn member<R: Read>(
     Ok(Some(Member { path, kind, mode, modified }))
 }
 
+/// The error for a member that is not unpacked. Only the beginning of a long name is shown.
+fn refused(name: &Name, member: &[u8], why: &str) -> Error {
+    const SHOWN_BYTES: usize = 200;
+    let told = shown(Path::new(OsStr::from_bytes(&member[..member.len().min(SHOWN_BYTES)])));
+    let more = if member.len() > SHOWN_BYTES { "…" } else { "" };
+    Error::new(Exit::Corrupt, format!("{name} is not unpacked: '{told}{more}' {why}"))
+}
+
 /// The time of modification from the PAX records, if it is there, and whether they describe a sparse file.
 fn extensions<R: Read>(entry: &mut Entry<'_, R>) -> io::Result<(Option<(i64, i32)>, bool)> {
     let (mut modified, mut is_sparse) = (None, false);
@@ -139,7 +165,7 @@ fn extensions<R: Read>(entry: &mut Entry<'_, R>) -> io::Result<(Option<(i64, i32
             is_sparse |= record.key_bytes().starts_with(b"GNU.sparse.");
             if record.key_bytes() == b"mtime" {
                 let time = record.value().ok().and_then(seconds);
-                modified = Some(time.ok_or_else(|| io::ErrorKind::InvalidData)?);
+                modified = Some(time.ok_or(io::ErrorKind::InvalidData)?);
             }
         }
     }
@@ -164,6 +190,9 @@ fn seconds(text: &str) -> Option<(i64, i32)> {
 
 /// A path without `.` and without a way out, or the reason why it is refused.
 fn relative(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+    if bytes.len() > NAME_BYTES_MAX {
+        return Err("has a name of more than 4095 bytes: decrypt without --tar");
+    }
     if bytes.contains(&0) {
         return Err("has a zero byte in its name");
     }
@@ -175,6 +204,9 @@ fn relative(bytes: &[u8]) -> Result<PathBuf, &'static str> {
             Component::ParentDir => return Err("has '..' in its name"),
             Component::RootDir | Component::Prefix(_) => return Err("has an absolute name"),
         }
+    }
+    if path.components().count() > DEPTH_MAX {
+        return Err("is more than 256 directories deep: decrypt without --tar");
     }
     Ok(path)
 }
