@@ -3,7 +3,17 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+
+#[cfg(unix)]
+use crossgrain_files::TreeRemover;
+
+#[cfg(unix)]
+use crate::error;
+#[cfg(unix)]
+use crate::input::shown;
 
 /// Removes `path` when a signal ends the program; the signal then takes effect.
 ///
@@ -14,19 +24,24 @@ pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
     undo::on_signal(ending().chain(ENDING_RARELY), move || drop(std::fs::remove_file(&path)))
 }
 
-/// Removes the directory `path` with all its contents when a signal ends the program.
-///
-/// Other threads may still create entries, so the removal is repeated. They fail once the directory is gone.
+/// Removes an unfinished tree when a signal ends the program. `remover` is set when its staging directory
+/// `path` is open. Before that the directory is empty.
 #[cfg(unix)]
-pub(crate) fn remove_tree_on_signal(path: PathBuf) -> io::Result<()> {
-    const TRIES: usize = 100;
-    undo::on_signal(ending().chain(ENDING_RARELY), move || {
-        for _ in 0..TRIES {
-            match std::fs::remove_dir_all(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
-                _ => return,
+pub(crate) fn remove_tree_on_signal(
+    path: PathBuf,
+    remover: Arc<OnceLock<io::Result<TreeRemover>>>,
+) -> io::Result<()> {
+    undo::on_signal(ending().chain(ENDING_RARELY), move || match remover.get() {
+        Some(Ok(remover)) => {
+            if let Err(error) = remover.remove() {
+                let path = shown(&path);
+                error::tell(&format!(
+                    "cannot remove '{path}', which has decrypted files: {error}: remove it"
+                ));
             }
         }
+        // A directory that has entries is another one, and stays.
+        _ => drop(std::fs::remove_dir(&path)),
     })
 }
 

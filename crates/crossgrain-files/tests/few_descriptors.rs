@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 /// Runs `work` while new descriptors must be below `limit`.
 fn limited<T>(limit: u64, work: impl FnOnce() -> T) -> T {
     let old = getrlimit(Resource::Nofile);
-    let mut new = old.clone();
+    let mut new = old;
     new.current = Some(limit);
     setrlimit(Resource::Nofile, new).unwrap();
     let done = work();

@@ -10,6 +10,7 @@ mod read;
 mod unpack;
 
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::thread;
 
 use channel::{Receiver, channel};
@@ -21,7 +22,7 @@ use super::decrypt::Sealed;
 use super::encrypt::{self, Source};
 use super::keyring::Keyring;
 use crate::error::{self, Error};
-use crate::input::Name;
+use crate::input::{Name, shown};
 use crate::profile;
 use crate::progress::Progress;
 
@@ -72,10 +73,19 @@ pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), Error> {
     let mut sealed = Sealed::open(&args.sealed, &mut keys, files.inputs.single(), &files.work)?;
     let unpack = Unpack::new(directory, args.outside_links)?;
     let name = sealed.input.name().clone();
-    let (unpack, _) = through(&mut sealed, &files.work, |input| unpack.run(&name, input))?;
-    unpack.finish(&name)?;
+    let staging = unpack.staging_path();
+    through(&mut sealed, &files.work, |input| unpack.run(&name, input))
+        .and_then(|(unpack, _)| unpack.finish(&name))
+        .inspect_err(|_| tell_if_left(&staging))?;
     profile::report();
     Ok(())
+}
+
+/// Reports a staging directory that could not be removed.
+fn tell_if_left(staging: &Path) {
+    if staging.symlink_metadata().is_ok() {
+        error::tell(&format!("'{}' could not be removed and has decrypted files: remove it", shown(staging)));
+    }
 }
 
 /// Decrypts an archive, and prints the names in it. Gives the length of the archive.

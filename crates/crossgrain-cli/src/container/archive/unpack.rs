@@ -2,21 +2,25 @@
 //!
 //! Members are written relative to an open staging directory that only its owner can enter (`NewTree`).
 //! Symbolic links are created after everything else, so nothing can be written through them. Then each is
-//! followed, and must stay within the tree. Modes and times of directories are set at the very end, because
-//! creating entries changes them.
+//! followed, and must stay within the tree. Modes and times of directories are set last, because creating
+//! entries changes them. No path is followed after the tree has its final names, because other users may be
+//! able to rename its entries then.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crossgrain::engine::text::escaped;
 use crossgrain_files::{Error as Refusal, NewTree};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, chmodat, fchmod, futimens, linkat,
-    mkdirat, openat, readlinkat, statat, symlinkat, utimensat,
+    mkdirat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -35,11 +39,20 @@ const HOLE_BYTES: usize = 4096;
 /// The most links that a path may lead through; systems have the same limit.
 const HOPS_MAX: usize = 40;
 
-/// Permission bits that are restored. Set-user-ID, set-group-ID and sticky bits are not.
+/// Permission bits. Set-user-ID, set-group-ID and sticky bits are not restored.
 const MODE_BITS: u32 = 0o777;
+
+/// The permission that is needed to move a directory into another one.
+const OWNER_WRITES: u32 = 0o200;
 
 /// Seconds since 1970, and nanoseconds.
 type Times = (i64, i32);
+
+/// A directory, with the mode and the time that it gets.
+type Directory = (PathBuf, u32, Times);
+
+/// An open directory, which gets its mode and time when it has its final name.
+type Opened = (File, Directory);
 
 /// A tree that is being unpacked.
 pub(in super::super) struct Unpack {
@@ -47,9 +60,12 @@ pub(in super::super) struct Unpack {
     destination: PathBuf,
     /// Whether links may lead out of the tree.
     outside: bool,
-    /// Directories in order, with the modes and times that they get.
-    directories: Vec<(PathBuf, u32, Times)>,
-    links: BTreeMap<PathBuf, (Vec<u8>, Times)>,
+    /// Permission bits that are restored: all but those that the umask removes.
+    mode_bits: u32,
+    /// Directories in the order of the archive.
+    directories: Vec<Directory>,
+    /// Symbolic links with their targets. None is below another. Hard links share the target.
+    links: BTreeMap<PathBuf, (Arc<[u8]>, Times)>,
     /// The first components of all paths.
     tops: HashSet<OsString>,
     /// Members whose mode had bits that are not restored.
@@ -60,13 +76,19 @@ pub(in super::super) struct Unpack {
 impl Unpack {
     /// Begins to unpack into a directory, which need not exist.
     pub(in super::super) fn new(destination: &Path, outside: bool) -> Result<Self, Error> {
-        let on_temporary = &mut |path: &Path| interrupt::remove_tree_on_signal(path.to_owned());
+        let failed = |error: io::Error| Error::write(Name::File(destination.to_owned()), &error);
+        let remover = Arc::new(OnceLock::new());
+        let on_temporary =
+            &mut |path: &Path| interrupt::remove_tree_on_signal(path.to_owned(), Arc::clone(&remover));
         let tree = NewTree::begin(destination, on_temporary)
             .map_err(|refusal| output::refused(Name::File(destination.to_owned()), refusal))?;
+        remover.get_or_init(|| tree.remover()).as_ref().map_err(|error| failed(error.kind().into()))?;
+        let mode_bits = common_mode(tree.staging()).map_err(|error| failed(error.into()))?;
         Ok(Self {
             tree,
             destination: destination.to_owned(),
             outside,
+            mode_bits,
             directories: Vec::new(),
             links: BTreeMap::new(),
             tops: HashSet::new(),
@@ -88,7 +110,7 @@ impl Unpack {
             return Ok(());
         }
         self.check_place(name, &path)?;
-        let mode_bits = mode & MODE_BITS;
+        let mode_bits = mode & self.mode_bits;
         self.special += u64::from(mode & 0o7000 != 0 && !matches!(kind, Kind::HardLink(_)));
         let done = match kind {
             Kind::File(len_bytes) => self.file(&path, data, len_bytes, (mode_bits, modified)),
@@ -99,10 +121,7 @@ impl Unpack {
                 self.directories.push((path.clone(), mode_bits, modified));
                 made.map_err(io::Error::from)
             }
-            Kind::Link(target) => match self.links.insert(path.clone(), (target, modified)) {
-                Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
-                None => Ok(()),
-            },
+            Kind::Link(target) => self.add_link(&path, (target.into(), modified)),
             Kind::HardLink(target) => self.hard_link(name, &path, &target)?,
         };
         done.map_err(|error| self.failed(name, &path, &error))
@@ -110,7 +129,10 @@ impl Unpack {
 
     /// Refuses a member below a link, and one whose final name is taken.
     fn check_place(&mut self, name: &Name, path: &Path) -> Result<(), Error> {
-        if let Some(link) = path.ancestors().skip(1).find(|above| self.links.contains_key(*above)) {
+        // Paths are sorted by their components, so between a link and a path below it there is only another
+        // path below the link. None of them is a link.
+        let before = self.links.range::<Path, _>((Unbounded, Excluded(path))).next_back();
+        if let Some((link, _)) = before.filter(|(link, _)| path.starts_with(link)) {
             return Err(refused(
                 name,
                 path,
@@ -128,6 +150,16 @@ impl Unpack {
             return Err(taken(&place));
         }
         self.tops.insert(top.to_owned());
+        Ok(())
+    }
+
+    /// Keeps a link until all files are written. A link must not replace a directory that contains another.
+    fn add_link(&mut self, path: &Path, link: (Arc<[u8]>, Times)) -> io::Result<()> {
+        let next = self.links.range::<Path, _>((Included(path), Unbounded)).next();
+        if next.is_some_and(|(next, _)| next.starts_with(path)) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.links.insert(path.to_owned(), link);
         Ok(())
     }
 
@@ -159,13 +191,13 @@ impl Unpack {
             file.set_len(len_bytes)?;
         }
         fchmod(&file, Mode::from_raw_mode(mode))?;
-        Ok(futimens(&file, &timestamps(times))?)
+        futimens(&file, &timestamps(times))?;
+        self.tree.sync_file(&file)
     }
 
     fn hard_link(&mut self, name: &Name, path: &Path, target: &Path) -> Result<io::Result<()>, Error> {
         if let Some(link) = self.links.get(target).cloned() {
-            let other = self.links.insert(path.to_owned(), link);
-            return Ok(if other.is_none() { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) });
+            return Ok(self.add_link(path, link));
         }
         let found = statat(self.tree.staging(), target, AtFlags::SYMLINK_NOFOLLOW);
         if !found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile) {
@@ -185,39 +217,26 @@ impl Unpack {
         found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
     }
 
-    /// Creates the links, gives everything its final name, and sets modes and times of directories. Call it
+    /// The path of the directory that contains the tree until it is finished.
+    pub(in super::super) fn staging_path(&self) -> PathBuf {
+        self.tree.path().to_owned()
+    }
+
+    /// Creates the links, sets modes and times of directories, and gives everything its final name. Call it
     /// only when the whole archive is authentic.
-    pub(in super::super) fn finish(self, name: &Name) -> Result<(), Error> {
-        let Self { tree, destination, outside, mut directories, links, tops, special, .. } = self;
-        let failed = |path: &Path, error: &io::Error| Error::write(Name::File(destination.join(path)), error);
-        for (path, (target, times)) in &links {
-            create_link(tree.staging(), path, target, *times).map_err(|error| match error {
-                Errno::EXIST => refused(name, path, "occurs twice"),
-                other => failed(path, &other.into()),
-            })?;
-        }
-        // All links exist now, so that each can be followed through the others.
-        let within = tree.is_in_existing().then_some(&tops);
-        for (path, (target, _)) in links.iter().filter(|_| !outside) {
-            if leads_outside(tree.staging(), within, path, target)
-                .map_err(|error| failed(path, &error.into()))?
-            {
-                let target = shown(Path::new(OsStr::from_bytes(target)));
-                let why = format!("is a link that leads outside, to '{target}': --outside-links permits it");
-                return Err(refused(name, path, why));
-            }
-        }
-        let root = tree.finish().map_err(|refusal| match refusal {
+    pub(in super::super) fn finish(mut self, name: &Name) -> Result<(), Error> {
+        self.create_links(name)?;
+        let directories = std::mem::take(&mut self.directories);
+        let late = self.complete_directories(directories)?;
+        let Self { tree, destination, special, .. } = self;
+        tree.finish().map_err(|refusal| match refusal {
             Refusal::Exists => taken(&destination),
             other => output::refused(Name::File(destination.clone()), other),
         })?;
-        // Entries of a directory that is read-only are complete by now.
-        directories.reverse();
-        for (path, mode, times) in &directories {
-            let set = chmodat(&root, path, Mode::from_raw_mode(*mode), AtFlags::empty());
-            let set =
-                set.and_then(|()| utimensat(&root, path, &timestamps(*times), AtFlags::SYMLINK_NOFOLLOW));
-            set.map_err(|error| failed(path, &error.into()))?;
+        for (directory, (path, mode, times)) in late {
+            let set = fchmod(&directory, Mode::from_raw_mode(mode))
+                .and_then(|()| futimens(&directory, &timestamps(times)));
+            set.map_err(|error| Error::write(Name::File(destination.join(path)), &error.into()))?;
         }
         if special > 0 {
             error::tell(&format!(
@@ -225,6 +244,59 @@ impl Unpack {
             ));
         }
         Ok(())
+    }
+
+    /// Creates the links, and refuses those that lead outside.
+    fn create_links(&self, name: &Name) -> Result<(), Error> {
+        let root = self.tree.staging();
+        let failed =
+            |path: &Path, error: Errno| Error::write(Name::File(self.destination.join(path)), &error.into());
+        for (path, (target, times)) in &self.links {
+            create_link(root, path, target, *times).map_err(|error| match error {
+                Errno::EXIST => refused(name, path, "occurs twice"),
+                other => failed(path, other),
+            })?;
+        }
+        // All links exist now, so that each can be followed through the others.
+        let within = self.tree.is_in_existing().then_some(&self.tops);
+        for (path, (target, _)) in self.links.iter().filter(|_| !self.outside) {
+            if leads_outside(root, within, path, target).map_err(|error| failed(path, error))? {
+                let target = shown(Path::new(OsStr::from_bytes(target)));
+                let why = format!("is a link that leads outside, to '{target}': --outside-links permits it");
+                return Err(refused(name, path, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets modes and times of directories, the deepest first, because a parent may not be searchable
+    /// afterwards. Opens and returns the directories that get them after they are moved.
+    fn complete_directories(&self, mut directories: Vec<Directory>) -> Result<Vec<Opened>, Error> {
+        directories.sort_by_key(|(path, ..)| Reverse(path.components().count()));
+        let root = self.tree.staging();
+        let mut late = Vec::new();
+        for directory in directories {
+            let (path, mode, times) = &directory;
+            let is_moved = self.tree.is_in_existing() && path.components().count() == 1;
+            let done = if is_moved && mode & OWNER_WRITES == 0 {
+                let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+                openat(root, path, flags, Mode::empty()).map(|opened| Some(File::from(opened)))
+            } else {
+                complete(root, path, *mode, *times).map(|()| None)
+            };
+            let opened = done.map_err(|error| self.not_completed(path, error))?;
+            late.extend(opened.map(|opened| (opened, directory)));
+        }
+        Ok(late)
+    }
+
+    fn not_completed(&self, path: &Path, error: Errno) -> Error {
+        if error == Errno::MFILE {
+            let why = "the archive has more read-only directories at its top than files may be open: raise \
+                       'ulimit -n', or name a new directory";
+            return Error::new(Exit::InputOutput, why);
+        }
+        Error::write(Name::File(self.destination.join(path)), &error.into())
     }
 
     /// The error of a member that could not be written.
@@ -273,6 +345,23 @@ fn taken(path: &Path) -> Error {
 fn create_link(root: &File, path: &Path, target: &[u8], times: Times) -> Result<(), Errno> {
     with_parents(root, path, || symlinkat(OsStr::from_bytes(target), root, path))?;
     utimensat(root, path, &timestamps(times), AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Sets the mode and time of a directory in the staging directory, which only the user can change.
+fn complete(root: &File, path: &Path, mode: u32, times: Times) -> Result<(), Errno> {
+    // The time comes first, because the mode may prevent other changes.
+    utimensat(root, path, &timestamps(times), AtFlags::SYMLINK_NOFOLLOW)?;
+    chmodat(root, path, Mode::from_raw_mode(mode), AtFlags::empty())
+}
+
+/// The permission bits that the system gives to new entries, without those that the umask removes. The umask
+/// itself can be read only by setting it, which would affect other threads.
+fn common_mode(staging: &File) -> Result<u32, Errno> {
+    const PROBE: &str = "mode";
+    mkdirat(staging, PROBE, Mode::RWXU | Mode::RWXG | Mode::RWXO)?;
+    let found = statat(staging, PROBE, AtFlags::SYMLINK_NOFOLLOW)?;
+    unlinkat(staging, PROBE, AtFlags::REMOVEDIR)?;
+    Ok(Mode::from_raw_mode(found.st_mode).as_raw_mode() & MODE_BITS)
 }
 
 /// Runs `make`. If the directories above the path are missing, creates them first.
