@@ -480,7 +480,7 @@ fn long_and_deep_names_are_refused() {
     add(&mut made, FILE, "x", "", b"");
     let place = sealed(&made.into_inner().unwrap());
     place.run(&UNPACK).printed();
-    // What could not be unpacked is not packed.
+    // A tree that could not be unpacked is not packed.
     fs::create_dir_all(place.path(&format!("out/{}", "d/".repeat(257)))).unwrap();
     let line = place.refuses(1, &["encrypt", "--key-file", "k", "--tar", "out", "-o", "x"]);
     assert!(line.contains("more than 256 directories deep"), "{line}");

@@ -294,7 +294,7 @@ fn move_up(from: &File, name: &OsStr, root: &File, number: &mut u64) -> io::Resu
     }
 }
 
-/// Removes an entry, and tells whether it is a directory, which stays.
+/// Removes an entry. Returns whether it is a directory, which stays.
 fn remove_unless_directory(at: &File, name: &OsStr) -> io::Result<bool> {
     let found = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
