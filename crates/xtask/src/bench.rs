@@ -7,10 +7,16 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::chart::LOAD_MAX;
 use crate::{Result, cargo, day, newest, root, rustc, succeed, target};
+
+/// How long to wait for an idle machine, in seconds.
+const IDLE_WAIT_S: u32 = 240;
 
 /// Makes the `aes` crate use software even if the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
@@ -101,8 +107,28 @@ pub(crate) fn peer_rows(filters: &[&str]) -> Result<Vec<Value>> {
     rows(&mut bench)
 }
 
-/// The JSON lines of a benchmark.
+/// Waits for a few minutes until the load of the build has passed. If other work goes on, the record tells the
+/// load.
+fn wait_until_idle() {
+    let load = || {
+        let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        text.split(' ').next().and_then(|load| load.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    for second in 0..IDLE_WAIT_S {
+        let now = load();
+        if now <= 0.75 * LOAD_MAX {
+            return;
+        }
+        if second == 0 {
+            eprintln!("waiting until the load of {now} has passed");
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// The JSON lines of a benchmark, which starts on an idle machine.
 fn rows(bench: &mut Command) -> Result<Vec<Value>> {
+    wait_until_idle();
     let name = bench.get_program().display().to_string();
     let told = bench.arg("--json").stderr(Stdio::inherit()).output();
     let told = told.map_err(|error| format!("{name}: {error}"))?;
