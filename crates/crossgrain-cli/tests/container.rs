@@ -117,7 +117,7 @@ fn the_wrong_key_is_told_from_damage() {
     let (place, _) = some(1);
     place.run(&["keygen", "-o", "other"]).printed();
     let line = place.refuses(2, &["decrypt", "--key-file", "other", "sealed", "-o", "out"]);
-    assert!(line.contains("the key or passphrase is wrong"), "{line}");
+    assert!(line.contains("the key, passphrase or identity is wrong"), "{line}");
     assert!(place.refuses(2, &["decrypt", "--key-file", "in", "sealed"]).contains("holds no key"));
     place.run(&["encrypt", "--key-file", "k", "in", "--bare", "-o", "bare"]).printed();
     assert!(place.refuses(3, &["decrypt", "--key-file", "k", "bare"]).contains("--bare"));
@@ -131,8 +131,8 @@ fn damage_is_named_and_nothing_is_left() {
         (3, 3, "no file of crossgrain's"),
         (10, 3, "of version 0"),
         (11, 3, "suite 0"),
-        (20, 2, "the key or passphrase is wrong"),
-        (60, 2, "the key or passphrase is wrong"),
+        (20, 2, "the key, passphrase or identity is wrong"),
+        (60, 2, "the key, passphrase or identity is wrong"),
         (HEAD + 5, 3, "chunk 0 (plaintext bytes 0 to 16384) was changed"),
         (HEAD + SEALED + CHUNK + 3, 3, "chunk 1 (plaintext bytes 16384 to 32768) was changed"),
         (HEAD + 3 * SEALED, 3, "chunk 3 (plaintext bytes 49152 to 49252) was changed, or"),

@@ -171,7 +171,7 @@ fn passphrases_that_differ_or_are_wrong_are_refused() {
     session.type_at(FIRST, "left\n");
     let (status, shown) = session.end();
     assert_eq!(status.code(), Some(2), "{shown}");
-    assert!(shown.contains("the key or passphrase is wrong") && !shown.contains("left"), "{shown}");
+    assert!(shown.contains("the key, passphrase or identity is wrong") && !shown.contains("left"), "{shown}");
     assert!(!place.path("out").exists());
 }
 

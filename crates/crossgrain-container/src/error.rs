@@ -194,7 +194,7 @@ impl fmt::Display for Error {
                 write!(f, "there is no memory for Argon2id, which wants {wanted}: free some")
             }
             Self::WrongKey => f.write_str(
-                "the key or passphrase is wrong, or the beginning of the file was changed: try the right one",
+                "the key, passphrase or identity is wrong, or the beginning of the file was changed: try the right one",
             ),
             Self::Damaged(damage) => damage.fmt(f),
             Self::TooLong => f.write_str("the plaintext exceeds 4 PiB, the most one file may hold: split it"),

@@ -1,6 +1,12 @@
-//! Keys as files and users hold them: in hex, or as they are.
+//! The content of files that users keep: keys in hex or as they are, identities and recipients one per line.
+
+use std::str::FromStr;
 
 use zeroize::Zeroizing;
+
+use super::error::Error;
+use super::slots::SLOTS_MAX;
+use super::x25519::{Identity, Recipient};
 
 /// Decodes hex digits of either case in time that depends only on their number. `None` if they are not hex.
 pub fn decode_hex(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
@@ -38,3 +44,49 @@ pub fn key_from_file(whose: &str, want_bytes: usize, content: &[u8]) -> Result<Z
 
 /// Key files are shorter than this. More need not be read.
 pub const KEY_FILE_BYTES_MAX: usize = 1024;
+
+/// The identities in the content of an identity file, one per line. Empty lines and lines that begin with `#`
+/// are skipped.
+///
+/// # Errors
+/// The end of a sentence about the file, such as "holds no identity: make one by crossgrain keygen --x25519".
+/// It contains nothing of the file.
+///
+/// ```
+/// use crossgrain_container::{Identity, identities_from_file};
+///
+/// let text = Identity::generate()?.to_text();
+/// let found = identities_from_file(format!("# mine\n{}\n", *text).as_bytes()).unwrap();
+/// assert_eq!(found[0].to_text(), text);
+/// # Ok::<(), crossgrain_container::Error>(())
+/// ```
+pub fn identities_from_file(content: &[u8]) -> Result<Vec<Identity>, String> {
+    let found: Vec<Identity> = of_lines(content)?;
+    match found.len() {
+        0 => Err("holds no identity: make one by crossgrain keygen --x25519".to_owned()),
+        1..=SLOTS_MAX if content.len() < IDENTITY_FILE_BYTES_MAX => Ok(found),
+        _ => Err(format!("holds more than {SLOTS_MAX} identities: split it")),
+    }
+}
+
+/// Identity files are shorter than this. More need not be read.
+pub const IDENTITY_FILE_BYTES_MAX: usize = 64 << 10;
+
+/// The recipients in the content of a file, one per line. Empty lines and lines that begin with `#` are skipped.
+///
+/// # Errors
+/// The end of a sentence about the file, such as "names no recipient: add one, such as age1…".
+pub fn recipients_from_file(content: &[u8]) -> Result<Vec<Recipient>, String> {
+    let found = of_lines(content)?;
+    if found.is_empty() { Err("names no recipient: add one, such as age1…".to_owned()) } else { Ok(found) }
+}
+
+fn of_lines<T: FromStr<Err = Error>>(content: &[u8]) -> Result<Vec<T>, String> {
+    let lines = content.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let used = (1..).zip(lines).filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"));
+    let read = used.map(|(number, line)| {
+        let line = str::from_utf8(line).unwrap_or("\u{fffd}");
+        line.parse().map_err(|why| format!("is invalid in line {number}: {why}"))
+    });
+    read.collect()
+}

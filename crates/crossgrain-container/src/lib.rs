@@ -56,7 +56,10 @@ pub use derive::{Argon2id, Limits, Secret};
 pub use encryptor::Encryptor;
 pub use error::{Damage, Error};
 pub use header::{HEADER_BYTES_MAX, Header, Kdf};
-pub use key_file::{KEY_FILE_BYTES_MAX, decode_hex, key_from_file};
+pub use key_file::{
+    IDENTITY_FILE_BYTES_MAX, KEY_FILE_BYTES_MAX, decode_hex, identities_from_file, key_from_file,
+    recipients_from_file,
+};
 pub use payload::{
     CHUNK_BYTES, CHUNKS_MAX, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, TAG_BYTES, plaintext_bytes,
     sealed_bytes,

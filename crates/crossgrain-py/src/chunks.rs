@@ -7,8 +7,9 @@ use crossgrain_container::{
 };
 use pyo3::prelude::*;
 
-use crate::buffer::{Lent, taken};
-use crate::files::{as_secret, deriving_threads, options, refused, secret_name};
+use crate::buffer::Lent;
+use crate::files::{options, refused};
+use crate::secret::Known;
 use crate::{Error, pool, wisdom};
 
 /// The payload of one encrypted file, for opening its chunks.
@@ -32,19 +33,17 @@ impl Chunks {
         py: Python<'_>,
         beginning: &Bound<'_, PyAny>,
         secret: &Bound<'_, PyAny>,
-        is_passphrase: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let secret = taken(secret, secret_name(is_passphrase))?;
+        let known = Known::of(secret)?;
         let beginning = Lent::to_read(beginning, "beginning")?;
         let (told, mut rest) = (|refusal| refused(refusal, None), beginning.bytes());
         let header = Header::read(&mut rest).map_err(told)?;
         let prefix = prefix(&mut rest).map_err(told)?;
         let start = beginning.len_bytes() - rest.len();
         let options = options(threads, wisdom::costs(py, header.suite.cipher())?);
-        let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, deriving_threads(secret, 1), || {
-            let key = header.input_key(secret, &Limits::default())?;
+        let begun = pool::run(py, known.deriving_threads(1), || {
+            let key = header.input_key(known.secret(), &Limits::default())?;
             header.payload(&key, &prefix, &options)
         })?;
         Ok(Self { payload: begun.map_err(told)?, start, threads })

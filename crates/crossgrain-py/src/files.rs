@@ -12,16 +12,15 @@ use std::{mem, process};
 
 use crossgrain::mode::Options;
 use crossgrain::plan::Costs;
-use crossgrain_container::{
-    Argon2id, Damage, Decryptor, Encryptor, Error as Refusal, Header, Limits, Lock, Secret, Suite, fill,
-};
+use crossgrain_container::{Damage, Decryptor, Encryptor, Error as Refusal, Header, Limits, Suite, fill};
 use crossgrain_files::{Content, Error as NotWritten, NewFile, Stamp, begin, settled};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::buffer::{Lent, taken};
+use crate::buffer::Lent;
 use crate::file_object::{Input, Output};
+use crate::secret::{Known, Locks};
 use crate::{Damaged, Error, Truncated, WrongKey, pool, wisdom};
 
 /// Bytes between two progress reports.
@@ -69,10 +68,9 @@ impl Reader {
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
         secret: &Bound<'_, PyAny>,
-        is_passphrase: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let secret = taken(secret, secret_name(is_passphrase))?;
+        let known = Known::of(secret)?;
         let (mut input, path) = match Input::of_object(source) {
             Some(input) => (input, None),
             None => {
@@ -80,12 +78,11 @@ impl Reader {
                 (Input::File(File::open(&path).map_err(|error| told(error, &path))?), Some(path))
             }
         };
-        let secret = as_secret(&secret, is_passphrase);
         let named = |refusal| refused(refusal, path.as_deref());
         let header = pool::run(py, 1, || Header::read(&mut input))?.map_err(named)?;
         let options = options(threads, wisdom::costs(py, header.suite.cipher())?);
-        let begun = pool::run(py, deriving_threads(secret, threads), || {
-            let key = header.input_key(secret, &Limits::default())?;
+        let begun = pool::run(py, known.deriving_threads(threads), || {
+            let key = header.input_key(known.secret(), &Limits::default())?;
             Decryptor::after(input, &header, &key, &options)
         })?;
         let inner = begun.map_err(named)?;
@@ -131,16 +128,13 @@ impl Writer {
     fn new(
         py: Python<'_>,
         target: &Bound<'_, PyAny>,
-        secret: &Bound<'_, PyAny>,
-        is_passphrase: bool,
+        own: &Bound<'_, PyAny>,
+        recipients: &Bound<'_, PyAny>,
         suite: &str,
         overwrite: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let secret = taken(secret, secret_name(is_passphrase))?;
-        if is_passphrase && secret.is_empty() {
-            return Err(Error::new_err("the passphrase is empty: choose one"));
-        }
+        let locks = Locks::of(own, recipients)?;
         let suite: Suite = suite.parse().map_err(|refusal| refused(refusal, None))?;
         let options = options(threads, wisdom::costs(py, suite.cipher())?);
         let (output, place, path) = match Output::of_object(target) {
@@ -151,14 +145,8 @@ impl Writer {
                 (Output::File(file), Some(place), Some(path))
             }
         };
-        let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, deriving_threads(secret, threads), || match secret {
-            Secret::Passphrase(passphrase) => {
-                let lock = Lock::Passphrase(passphrase, Argon2id::fresh()?);
-                Encryptor::locked(output, suite, &[lock], &options)
-            }
-            secret => Encryptor::new(output, &Header::of_key(suite), secret, &options),
-        })?;
+        let deriving = || locks.begin(output, suite, &options);
+        let begun = pool::run(py, locks.deriving_threads(threads), deriving)?;
         let encryptor = begun.map_err(|refusal| refused(refusal, path.as_deref()))?;
         Ok(Self { inner: Some((encryptor, place)), process: process::id(), path, threads })
     }
@@ -207,26 +195,8 @@ impl Drop for Writer {
     }
 }
 
-pub(crate) const fn secret_name(is_passphrase: bool) -> &'static str {
-    if is_passphrase { "passphrase" } else { "key" }
-}
-
 pub(crate) fn options(threads: usize, costs: Option<Arc<Costs>>) -> Options {
     Options { threads, costs, ..Options::default() }
-}
-
-pub(crate) fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
-    if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
-}
-
-/// The threads for opening a file. Argon2id runs its lanes on threads whatever number the caller gave for the
-/// rest. They must be those of this process's pool: the threads of a parent that forked this process do not
-/// exist here.
-pub(crate) fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
-    match secret {
-        Secret::Key(_) | Secret::Identities(_) => threads,
-        Secret::Passphrase(_) => 0,
-    }
 }
 
 /// Encrypts a file to another and returns the length of the plaintext.
@@ -236,8 +206,8 @@ pub(crate) fn encrypt_file(
     py: Python<'_>,
     source: PathBuf,
     target: &Bound<'_, PyAny>,
-    secret: &Bound<'_, PyAny>,
-    is_passphrase: bool,
+    own: &Bound<'_, PyAny>,
+    recipients: &Bound<'_, PyAny>,
     suite: &str,
     overwrite: bool,
     progress: Option<Bound<'_, PyAny>>,
@@ -245,7 +215,7 @@ pub(crate) fn encrypt_file(
 ) -> PyResult<u64> {
     let (mut input, step) = Step::new(&source, threads, progress)?;
     let before = settled(&input).map_err(|error| told(error, &source))?;
-    let mut writer = Writer::new(py, target, secret, is_passphrase, suite, overwrite, threads)?;
+    let mut writer = Writer::new(py, target, own, recipients, suite, overwrite, threads)?;
     let (mut encryptor, place) = writer.under_way()?;
     let len_bytes = step.copy(py, (&mut input, Some(&source)), (&mut encryptor, writer.path.as_deref()))?;
     let after = input.metadata().map_err(|error| told(error, &source))?;
@@ -268,14 +238,13 @@ pub(crate) fn decrypt_file(
     source: &Bound<'_, PyAny>,
     target: PathBuf,
     secret: &Bound<'_, PyAny>,
-    is_passphrase: bool,
     overwrite: bool,
     progress: Option<Bound<'_, PyAny>>,
     threads: usize,
 ) -> PyResult<u64> {
     let (place, mut output) = begun(&target, overwrite, Content::Plaintext)?;
     let (_, step) = Step::new(&source.extract::<PathBuf>()?, threads, progress)?;
-    let Reader { mut inner, path, .. } = Reader::new(py, source, secret, is_passphrase, threads)?;
+    let Reader { mut inner, path, .. } = Reader::new(py, source, secret, threads)?;
     let len_bytes = step.copy(py, (&mut inner, path.as_deref()), (&mut output, Some(&target)))?;
     place.finish().map_err(|why| not_written(why, &target))?;
     Ok(len_bytes)

@@ -18,6 +18,7 @@ mod pool;
 mod search;
 mod search_file;
 mod search_words;
+mod secret;
 mod wisdom;
 
 use pyo3::create_exception;
@@ -26,7 +27,7 @@ use pyo3::prelude::*;
 
 create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
 create_exception!(crossgrain, NothingTried, Error, "A search had no candidate to try.");
-create_exception!(crossgrain, WrongKey, Error, "The key or passphrase is not that of the file.");
+create_exception!(crossgrain, WrongKey, Error, "The key, passphrase or identity is not that of the file.");
 create_exception!(crossgrain, Forged, Error, "The data is not authentic: a tag is wrong.");
 create_exception!(crossgrain, Damaged, Forged, "An encrypted file was changed.");
 create_exception!(crossgrain, Truncated, Damaged, "The data is cut off.");
@@ -58,6 +59,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<files::Writer>()?;
     module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
+    module.add_function(wrap_pyfunction!(secret::generate_identity, module)?)?;
+    module.add_function(wrap_pyfunction!(secret::recipient_of, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_check, module)?)?;
     module.add_function(wrap_pyfunction!(search_file::search_file, module)?)?;

@@ -70,6 +70,12 @@ def read(path: Path, file: io.BytesIO, array: NDArray[np.float64]) -> None:
         assert_type(encrypted.write(array), int)
         assert_type(encrypted.mode, Any) if False else None
     assert_type(crossgrain.encrypt_file(path, "there", key=key), int)
+    recipient = crossgrain.recipient_of(crossgrain.generate_identity())
+    assert_type(recipient, str)
+    assert_type(crossgrain.encrypt_file(path, "there", passphrase="words", recipients={recipient}), int)
+    assert_type(crossgrain.decrypt_file("there", path, identity=[path, "AGE-SECRET-KEY-1…"]), int)
+    assert_type(crossgrain.open(path, "wb", recipients=[recipient, path]), io.BufferedWriter)
+    assert_type(crossgrain.open(path, "rt", identity=path), io.TextIOWrapper)
 
 
 def half(x: parallel.Lane) -> parallel.Lane:
@@ -119,6 +125,10 @@ crossgrain.encrypt(b"", key="text")
 crossgrain.encrypt(b"", key=b"", policy="fast")
 crossgrain.encrypt_file("a", "b", key=b"", suite="aes-256-ctr")
 crossgrain.open("a", "a", key=b"")
+crossgrain.encrypt_file("a", "b", recipients=[b"age1"])
+crossgrain.decrypt_file("a", "b", recipients="age1")
+crossgrain.decrypt_file("a", "b", identity=5)
+crossgrain.recipient_of(b"AGE-SECRET-KEY-1")
 crossgrain.plan("aes-256", "none")
 crossgrain.generate_key("aes-512")
 AESCounter(1, counter=1.9)

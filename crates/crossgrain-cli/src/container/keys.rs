@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crossgrain::engine::wiping_stack;
 use crossgrain_container::{
-    Argon2id, Error as Refusal, Identity, Kdf, Limits, Lock, Recipient, SLOTS_MAX, Secret, SlotKind, Suite,
-    fill,
+    Argon2id, Error as Refusal, IDENTITY_FILE_BYTES_MAX, Identity, Kdf, Limits, Lock, Recipient, Secret,
+    SlotKind, Suite, fill, identities_from_file, recipients_from_file,
 };
 use zeroize::Zeroizing;
 
@@ -21,9 +21,6 @@ use crate::output::apart;
 use crate::secret;
 use crate::system;
 use crate::typed::memory_in_mib;
-
-/// The maximum length of an identity file in bytes.
-const IDENTITIES_BYTES_MAX: usize = 64 << 10;
 
 /// The question for the passphrase of a file, and for its new one.
 const USUAL: Prompt = Prompt { text: "Passphrase: ", options: "--passphrase-file or --key-file" };
@@ -225,17 +222,9 @@ impl RecipientArgs {
     pub(super) fn all(&self) -> Result<Vec<Recipient>, Error> {
         let mut all = self.recipient.clone();
         for path in &self.recipients_file {
-            let name = format!("recipients file '{}'", shown(path));
-            let text = read_small(path)?;
-            let lines = lines(&text).map(|(number, line)| {
-                let line = str::from_utf8(line).unwrap_or("\u{fffd}");
-                line.parse().map_err(|why| Error::usage(format!("{name}, line {number}: {why}")))
-            });
-            let found = lines.collect::<Result<Vec<Recipient>, _>>()?;
-            if found.is_empty() {
-                return Err(Error::usage(format!("{name} names no recipient: add one, such as age1…")));
-            }
-            all.extend(found);
+            let found = recipients_from_file(&read_small(path)?)
+                .map_err(|why| Error::usage(format!("recipients file '{}' {why}", shown(path))));
+            all.extend(found?);
         }
         let mut known = HashSet::new();
         all.retain(|recipient| known.insert(*recipient));
@@ -254,26 +243,10 @@ pub(super) fn identities(path: &Path) -> Result<Vec<Identity>, Error> {
         return Err(Error::usage("--identity wants the name of a file: standard input is for the data"));
     }
     let name = format!("identity file '{}'", shown(path));
-    let mut buffer = Zeroizing::new(vec![0; IDENTITIES_BYTES_MAX]);
+    let mut buffer = Zeroizing::new(vec![0; IDENTITY_FILE_BYTES_MAX]);
     let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer));
     let len_bytes = read.map_err(|error| Error::read(&name, &error))?;
-    let found = lines(&buffer[..len_bytes]).map(|(number, line)| {
-        let line = str::from_utf8(line).unwrap_or_default();
-        line.parse().map_err(|why| Error::usage(format!("{name}, line {number}: {why}")))
-    });
-    let found = found.collect::<Result<Vec<Identity>, _>>()?;
-    match found.len() {
-        0 => Err(Error::usage(format!("{name} holds no identity: make one by crossgrain keygen --x25519"))),
-        1..=SLOTS_MAX if len_bytes < IDENTITIES_BYTES_MAX => Ok(found),
-        _ => Err(Error::usage(format!("{name} holds more than {SLOTS_MAX} identities: split it"))),
-    }
-}
-
-/// The lines of a text with their numbers, without comments and empty lines.
-fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let lines =
-        (1..).zip(text.split(|&byte| byte == b'\n')).map(|(number, line)| (number, line.trim_ascii()));
-    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(b"#"))
+    identities_from_file(&buffer[..len_bytes]).map_err(|why| Error::usage(format!("{name} {why}")))
 }
 
 impl KeyArgs {

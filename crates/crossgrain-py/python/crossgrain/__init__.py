@@ -26,7 +26,7 @@ b'some text'
 from . import _gpu as _gpu  # first: it decides which native half is used
 from . import parallel, random
 from ._device import Device, devices
-from ._files import EncryptedFile, decrypt_file, encrypt_file, open
+from ._files import EncryptedFile, decrypt_file, encrypt_file, generate_identity, open, recipient_of
 from ._modes import CIPHERS, MODES, Mode, decrypt, encrypt, generate_key, seal, unseal
 from ._native import Damaged, Error, Forged, NothingTried, Truncated, WrongKey, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
@@ -64,11 +64,13 @@ __all__ = [
     "devices",
     "encrypt",
     "encrypt_file",
+    "generate_identity",
     "generate_key",
     "open",
     "parallel",
     "plan",
     "random",
+    "recipient_of",
     "seal",
     "search_shard",
     "unseal",

@@ -1,7 +1,8 @@
 """Encrypted files: whole files, and file objects.
 
 A key has the length that the suite requires. A passphrase is bytes. Text means its UTF-8 encoding without normalisation,
-so an "é" typed as two characters is another passphrase.
+so an "é" typed as two characters is another passphrase. A recipient is a public key, and its identity is the secret key, in
+the text format of age. Everyone can encrypt to a recipient; only the identity opens the file.
 
 A target gets its name when it is complete. Until then it has no name (Linux), or a temporary one beside its place. A
 process that is killed leaves nothing, except on other systems a file that only its owner can read. A file of plaintext is
@@ -22,7 +23,7 @@ from ._native import Error
 from ._number import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     from typing_extensions import Buffer, Self, TypeAlias
@@ -37,18 +38,91 @@ if TYPE_CHECKING:
 
     _Path: TypeAlias = Union[str, os.PathLike[str]]
     _File: TypeAlias = Union[_Path, _Readable, _Writable]
+    #: One recipient or identity, or several. A path names a file with one per line.
+    _Texts: TypeAlias = Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]]]
 
 #: Bytes that a file of `open` buffers.
 _BUFFER_BYTES = 1 << 17
 
 
-def _secret(key: Bytes | None, passphrase: str | Bytes | None) -> tuple[Bytes, bool]:
-    if (key is None) == (passphrase is None):
+def _own(key: Bytes | None, passphrase: str | Bytes | None) -> tuple[str, Any] | None:
+    """The key or passphrase with its kind, as the native half takes it."""
+    if key is not None and passphrase is not None:
         raise Error("a file has a key or a passphrase: give one of them")
     if key is not None:
-        return key, False
-    assert passphrase is not None
-    return passphrase.encode() if isinstance(passphrase, str) else passphrase, True
+        return "key", key
+    return None if passphrase is None else ("passphrase", passphrase.encode() if isinstance(passphrase, str) else passphrase)
+
+
+def _listed(texts: _Texts) -> list[str | os.PathLike[str]]:
+    return [texts] if isinstance(texts, (str, os.PathLike)) else [*texts]
+
+
+def _secret(key: Bytes | None, passphrase: str | Bytes | None, identity: _Texts | None) -> tuple[str, Any]:
+    """The secret of an existing file."""
+    own = _own(key, passphrase)
+    if (own is None) == (identity is None):
+        raise Error("a file is opened by a key, a passphrase or an identity: give one of them")
+    if identity is None:
+        assert own is not None
+        return own
+    identities = _listed(identity)
+    if not identities:
+        raise Error("identity is an empty list: give at least one identity")
+    return "identity", identities
+
+
+def _locks(key: Bytes | None, passphrase: str | Bytes | None, recipients: _Texts | None) -> tuple[tuple[str, Any] | None, list[Any]]:
+    """What opens a new file: a key or a passphrase, and the recipients."""
+    own, listed = _own(key, passphrase), _listed(recipients or [])
+    if own is None and not listed:
+        raise Error("nothing would open the file: give a key, a passphrase or recipients")
+    return own, listed
+
+
+def generate_identity() -> str:
+    """Make a random identity, as `crossgrain keygen --x25519` and `age-keygen` do.
+
+    Returns
+    -------
+    str
+        The secret key, which begins with AGE-SECRET-KEY-1. Anyone who has it can open the files of its recipient.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> identity = crossgrain.generate_identity()
+    >>> crossgrain.recipient_of(identity)
+    'age1...'
+    """
+    return _native.generate_identity()
+
+
+def recipient_of(identity: str) -> str:
+    """Return the recipient of an identity: the public key, to which others encrypt.
+
+    Parameters
+    ----------
+    identity : str
+        The secret key, which begins with AGE-SECRET-KEY-1.
+
+    Returns
+    -------
+    str
+        The public key, which begins with age1.
+
+    Raises
+    ------
+    Error
+        If the text is not an identity.
+
+    Examples
+    --------
+    >>> import crossgrain
+    >>> crossgrain.recipient_of("AGE-SECRET-KEY-1GPQ5YS6YG4RYWJZFFF95CN2WFAG9Z5JN2324V46CT9D9KHZATE0S5FAZ64")
+    'age10xnrrmk7r0uunrcjqvkdatwsu7s8jwv0c7rt3rxggmkgntu955dq25yyzj'
+    """
+    return _native.recipient_of(identity)
 
 
 def encrypt_file(
@@ -57,6 +131,7 @@ def encrypt_file(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    recipients: _Texts | None = None,
     suite: SuiteName = "aes-256-gcm",
     overwrite: bool = False,
     progress: Callable[[int, int], object] | None = None,
@@ -72,6 +147,9 @@ def encrypt_file(
         The key, as of `generate_key`.
     passphrase : str, bytes or other buffer
         A passphrase in place of a key.
+    recipients : str, path, or several of them, optional
+        Public keys, as of `recipient_of`, to whose holders the file is encrypted. A path names a file with one per line. Each
+        recipient, and the key or passphrase if one is given, opens the file.
     suite : str
         The cipher and the mode: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax, aes-256-ocb, serpent-256-ocb or
         aes-256-gcm-siv.
@@ -90,7 +168,7 @@ def encrypt_file(
     Raises
     ------
     Error
-        If an argument is invalid, or if the source was changed while it was read.
+        If an argument is invalid, such as a mistyped recipient, or if the source was changed while it was read.
     OSError
         If a file cannot be read or written, with `errno` and `filename`. `FileExistsError` if the target exists. In all
         cases no target appears.
@@ -102,9 +180,15 @@ def encrypt_file(
     >>> key = crossgrain.generate_key()
     >>> crossgrain.encrypt_file("plain", "sealed", key=key)
     9
+
+    To two people:
+
+    >>> recipients = [crossgrain.recipient_of(crossgrain.generate_identity()) for _ in range(2)]
+    >>> crossgrain.encrypt_file("plain", "shared", recipients=recipients)
+    9
     """
-    (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
-    return _native.encrypt_file(source, target, secret, is_passphrase, suite, overwrite, progress, threads)
+    (own, listed), threads = _locks(key, passphrase, recipients), number("threads", threads)
+    return _native.encrypt_file(source, target, own, listed, suite, overwrite, progress, threads)
 
 
 def decrypt_file(
@@ -113,6 +197,7 @@ def decrypt_file(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    identity: _Texts | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], object] | None = None,
     threads: SupportsIndex = 0,
@@ -125,6 +210,9 @@ def decrypt_file(
         The file to read, and the file to write.
     key, passphrase, overwrite, progress, threads
         As of `encrypt_file`.
+    identity : str, path, or several of them, optional
+        Secret keys, as of `generate_identity`, in place of a key or passphrase. One of them opens the file if it was encrypted
+        to its recipient. A path names an identity file, as `crossgrain keygen --x25519` and `age-keygen` write it.
 
     Returns
     -------
@@ -134,7 +222,7 @@ def decrypt_file(
     Raises
     ------
     WrongKey
-        If the file was encrypted with another key or passphrase, or its beginning was changed.
+        If the file was encrypted with another key or passphrase or to other recipients, or its beginning was changed.
     Damaged
         If the file was changed.
     Truncated
@@ -151,9 +239,16 @@ def decrypt_file(
     9
     >>> pathlib.Path("again").read_bytes()
     b'some text'
+
+    By an identity:
+
+    >>> identity = crossgrain.generate_identity()
+    >>> size = crossgrain.encrypt_file("text", "text.shared", recipients=crossgrain.recipient_of(identity))
+    >>> crossgrain.decrypt_file("text.shared", "received", identity=identity)
+    9
     """
-    (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
-    return _native.decrypt_file(source, target, secret, is_passphrase, overwrite, progress, threads)
+    secret, threads = _secret(key, passphrase, identity), number("threads", threads)
+    return _native.decrypt_file(source, target, secret, overwrite, progress, threads)
 
 
 class EncryptedFile(io.RawIOBase):
@@ -173,8 +268,10 @@ class EncryptedFile(io.RawIOBase):
         `seek` and `tell`. The object stays open, and its bytes appear as they are written.
     mode : {"r", "w", "x"}
         "r" reads. "w" writes, "x" writes a file that does not exist yet. A "b" may follow.
-    key, passphrase, suite, threads
-        As of `encrypt_file`.
+    key, passphrase, recipients, suite, threads
+        As of `encrypt_file`. Recipients are for writing.
+    identity : str, path, or several of them, optional
+        As of `decrypt_file`, for reading.
 
     Attributes
     ----------
@@ -202,20 +299,26 @@ class EncryptedFile(io.RawIOBase):
         *,
         key: Bytes | None = None,
         passphrase: str | Bytes | None = None,
+        recipients: _Texts | None = None,
+        identity: _Texts | None = None,
         suite: SuiteName = "aes-256-gcm",
         threads: SupportsIndex = 0,
     ) -> None:
         kind = mode.removesuffix("b")
-        (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
+        threads = number("threads", threads)
         if hasattr(self, "_reader"):
             raise RuntimeError("the object has had its file: make another")
         is_path = isinstance(file, (str, os.PathLike))
         _check(file, mode, kind, is_path)
         reader = writer = None
         if kind == "r":
-            reader = _native.Reader(file, secret, is_passphrase, threads)
+            if recipients is not None:
+                raise Error("recipients are for writing: to read, give an identity")
+            reader = _native.Reader(file, _secret(key, passphrase, identity), threads)
         else:
-            writer = _native.Writer(file, secret, is_passphrase, suite, kind == "w", threads)
+            if identity is not None:
+                raise Error("an identity is for reading: to write, give recipients")
+            writer = _native.Writer(file, *_locks(key, passphrase, recipients), suite, kind == "w", threads)
         self._reader: _native.Reader | None = reader
         self._writer: _native.Writer | None = writer
         #: Bytes that were read or written, for files that cannot seek.
@@ -360,6 +463,8 @@ def open(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    recipients: _Texts | None = None,
+    identity: _Texts | None = None,
     suite: SuiteName = "aes-256-gcm",
     threads: SupportsIndex = 0,
     encoding: None = None,
@@ -373,6 +478,8 @@ def open(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    recipients: _Texts | None = None,
+    identity: _Texts | None = None,
     suite: SuiteName = "aes-256-gcm",
     threads: SupportsIndex = 0,
     encoding: None = None,
@@ -386,6 +493,8 @@ def open(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    recipients: _Texts | None = None,
+    identity: _Texts | None = None,
     suite: SuiteName = "aes-256-gcm",
     threads: SupportsIndex = 0,
     encoding: str | None = None,
@@ -400,6 +509,8 @@ def open(
     *,
     key: Bytes | None = None,
     passphrase: str | Bytes | None = None,
+    recipients: _Texts | None = None,
+    identity: _Texts | None = None,
     suite: SuiteName = "aes-256-gcm",
     threads: SupportsIndex = 0,
     encoding: str | None = None,
@@ -415,8 +526,10 @@ def open(
     mode : str
         "r", "w" or "x" with "b" (the default) or "t" for text. A written file appears when it is closed, and not at all if
         the `with` block raises.
-    key, passphrase, suite, threads
-        As of `encrypt_file`.
+    key, passphrase, recipients, suite, threads
+        As of `encrypt_file`. Recipients are for writing.
+    identity : str, path, or several of them, optional
+        As of `decrypt_file`, for reading.
     encoding, errors, newline : str, optional
         As of the built-in `open`, for text.
 
@@ -444,7 +557,9 @@ def open(
     if not is_text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline are for text: add t to the mode")
     raw_mode: Any = mode.removesuffix("t")
-    raw = EncryptedFile(file, raw_mode, key=key, passphrase=passphrase, suite=suite, threads=threads)
+    raw = EncryptedFile(
+        file, raw_mode, key=key, passphrase=passphrase, recipients=recipients, identity=identity, suite=suite, threads=threads
+    )
     if is_text:
         buffered = io.BufferedReader(raw, _BUFFER_BYTES) if raw.readable() else _Writer(raw, _BUFFER_BYTES)
         return _Text(buffered, encoding, errors, newline) if raw.writable() else io.TextIOWrapper(buffered, encoding, errors, newline)

@@ -70,7 +70,11 @@ class Secrets:
 
     def argument(self, path: str) -> dict[str, Any]:
         """The secret of a path, as a named argument of the functions for files."""
-        return {"passphrase" if self.is_passphrase else "key": self.of(path)}
+        return dict([self.pair(path)])
+
+    def pair(self, path: str) -> tuple[str, bytes]:
+        """The secret of a path with its kind, as the native half takes it."""
+        return "passphrase" if self.is_passphrase else "key", self.of(path)
 
     def _resolved(self, path: str) -> Any:
         if self._name is None:

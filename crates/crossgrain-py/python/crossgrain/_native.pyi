@@ -16,7 +16,7 @@ class NothingTried(Error):
     """A search had no candidate to try."""
 
 class WrongKey(Error):
-    """The key or passphrase is not that of the file."""
+    """The key, passphrase or identity is not that of the file."""
 
 class Forged(Error):
     """The data is not authentic: a tag is wrong."""
@@ -44,21 +44,21 @@ class Core:
 @final
 class Chunks:
     SIZES: tuple[int, int, int, int]
-    def __new__(cls, beginning: Bytes, secret: Bytes, is_passphrase: bool, threads: int) -> Self: ...
+    def __new__(cls, beginning: Bytes, secret: tuple[str, Any], threads: int) -> Self: ...
     @property
     def start(self) -> int: ...
     def open(self, first: int, is_last: bool, sealed: Bytes, out: Bytes) -> int: ...
 
 @final
 class Reader:
-    def __new__(cls, source: object, secret: Bytes, is_passphrase: bool, threads: int) -> Self: ...
+    def __new__(cls, source: object, secret: tuple[str, Any], threads: int) -> Self: ...
     def readinto(self, out: Bytes) -> int: ...
     def seek(self, offset: int, whence: int) -> int: ...
 
 @final
 class Writer:
     def __new__(
-        cls, target: object, secret: Bytes, is_passphrase: bool, suite: str, overwrite: bool, threads: int
+        cls, target: object, own: tuple[str, Any] | None, recipients: list[Any], suite: str, overwrite: bool, threads: int
     ) -> Self: ...
     def write(self, data: Bytes) -> int: ...
     def finish(self) -> None: ...
@@ -121,8 +121,8 @@ def apply_sealed(
 def encrypt_file(
     source: object,
     target: object,
-    secret: Bytes,
-    is_passphrase: bool,
+    own: tuple[str, Any] | None,
+    recipients: list[Any],
     suite: str,
     overwrite: bool,
     progress: Callable[[int, int], object] | None,
@@ -131,12 +131,13 @@ def encrypt_file(
 def decrypt_file(
     source: object,
     target: object,
-    secret: Bytes,
-    is_passphrase: bool,
+    secret: tuple[str, Any],
     overwrite: bool,
     progress: Callable[[int, int], object] | None,
     threads: int,
 ) -> int: ...
+def generate_identity() -> str: ...
+def recipient_of(text: str) -> str: ...
 def search_size(job: dict[str, Any]) -> int: ...
 def search_check(job: dict[str, Any]) -> tuple[str, int, int | None]: ...
 def search_file(

@@ -118,7 +118,7 @@ class Reader:
 
     def chunks(self, path: str, beginning: bytes | memoryview) -> _native.Chunks:
         """The chunks of an object that begins with these bytes."""
-        return _native.Chunks(beginning, self.secrets.of(path), self.secrets.is_passphrase, self.threads)
+        return _native.Chunks(beginning, self.secrets.pair(path), self.threads)
 
     def header_bytes(self, paths: Sequence[str]) -> list[int | None]:
         """Bytes of the header of each object. Only those with a passphrase need to be read."""

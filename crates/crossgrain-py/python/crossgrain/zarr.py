@@ -252,7 +252,7 @@ class _Place:
     async def _opened(self, prototype: BufferPrototype, request: Request, head: Buffer, found: Buffer | None) -> Buffer:
         def work() -> memoryview:
             beginning = _memory(head)
-            chunks = _native.Chunks(beginning, self._key, False, 1)
+            chunks = _native.Chunks(beginning, ("key", self._key), 1)
             return request.opened(chunks, beginning[chunks.start :] if found is None else _memory(found))
 
         try:
