@@ -4,7 +4,8 @@
 //! * `program`: the static program for Linux on x86-64, with manual pages and shell completions.
 //! * `deb`: a Debian package of these files, by cargo-deb.
 //! * `wheel`: the source distribution of the Python package, and a wheel that is built from it.
-//! * `gpu-wheel`: the same for the package with GPU support.
+//! * `musl-wheel`: a wheel of the same package for systems with musl, such as Alpine Linux.
+//! * `gpu-wheel`: source distribution and wheel of the package with GPU support.
 //!
 //! If a tool is missing, the task names it and counts as skipped.
 
@@ -26,11 +27,13 @@ pub(crate) enum Package {
     Program,
     Deb,
     Wheel,
+    MuslWheel,
     GpuWheel,
 }
 
-/// The target of the static program. Its C library is linked statically by default.
-const STATIC: &str = "x86_64-unknown-linux-musl";
+/// The target of the static program and of the wheel for musl. Its C library is linked statically by default;
+/// maturin links that of a wheel dynamically.
+const MUSL: &str = "x86_64-unknown-linux-musl";
 
 /// The package of the program.
 const PROGRAM: &str = "crossgrain-cli";
@@ -39,8 +42,13 @@ const PROGRAM: &str = "crossgrain-cli";
 const COMPLETIONS: [(&str, &str); 3] =
     [("bash", "crossgrain"), ("zsh", "_crossgrain"), ("fish", "crossgrain.fish")];
 
-/// The oldest C library that wheels support: glibc 2.17, of 2012. zig links against its symbols.
-const COMPATIBILITY: &str = "manylinux2014";
+/// The wheels: a package, the folder of its project, and the options of maturin. The tags name the oldest C
+/// library that a wheel supports: glibc 2.17, of 2012, and musl 1.2. zig links against its symbols.
+const WHEELS: [(Package, &str, &[&str]); 3] = [
+    (Package::Wheel, ".", &["--sdist", "--compatibility", "manylinux2014"]),
+    (Package::MuslWheel, ".", &["--target", MUSL, "--compatibility", "musllinux_1_2"]),
+    (Package::GpuWheel, "crates/crossgrain-py/gpu", &["--sdist", "--compatibility", "manylinux2014"]),
+];
 
 /// Builds some packages, or all of them.
 ///
@@ -57,8 +65,7 @@ pub(crate) fn run(packages: &[Package]) -> Result<()> {
     if has(Package::Deb) {
         deb()?;
     }
-    let projects = [(Package::Wheel, "."), (Package::GpuWheel, "crates/crossgrain-py/gpu")];
-    wheels(projects.into_iter().filter(|(package, _)| has(*package)).map(|(_, folder)| folder))
+    wheels(WHEELS.into_iter().filter(|(package, ..)| has(*package)))
 }
 
 /// Packs all published crates. cargo builds each from its package, with the packages of the others as its
@@ -70,16 +77,16 @@ fn crates() -> Result<()> {
 
 /// The folder of the static program. Next to it are `man` and `completions`.
 fn program_folder() -> PathBuf {
-    root().join(target()).join(STATIC).join("release")
+    root().join(target()).join(MUSL).join("release")
 }
 
 /// Builds the program. It writes its manual pages and completions itself.
 fn program() -> Result<()> {
-    if !has_std(STATIC) {
-        println!("skipped: program (rustup target add {STATIC})");
+    if !has_std(MUSL) {
+        println!("skipped: program (rustup target add {MUSL})");
         return Ok(());
     }
-    succeed(cargo().args(["build", "--release", "--locked", "-p", PROGRAM, "--target", STATIC]))?;
+    succeed(cargo().args(["build", "--release", "--locked", "-p", PROGRAM, "--target", MUSL]))?;
     let folder = program_folder();
     let program = folder.join("crossgrain");
     expect_static(&program)?;
@@ -113,18 +120,18 @@ fn expect_static(program: &Path) -> Result<()> {
 fn deb() -> Result<()> {
     let mut version = cargo();
     version.args(["deb", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !version.status().is_ok_and(|status| status.success()) || !has_std(STATIC) {
+    if !version.status().is_ok_and(|status| status.success()) || !has_std(MUSL) {
         println!("skipped: deb (cargo install cargo-deb)");
         return Ok(());
     }
     let out = root().join(target()).join("debian");
-    succeed(cargo().args(["deb", "--no-build", "--target", STATIC, "-p", PROGRAM, "-o"]).arg(out))
+    succeed(cargo().args(["deb", "--no-build", "--target", MUSL, "-p", PROGRAM, "-o"]).arg(out))
 }
 
-/// Builds the source distributions of Python projects and, from these, the wheels.
-fn wheels(folders: impl Iterator<Item = &'static str>) -> Result<()> {
-    let mut folders = folders.peekable();
-    if folders.peek().is_none() {
+/// Builds wheels. Those with a source distribution are built from it.
+fn wheels(wheels: impl Iterator<Item = (Package, &'static str, &'static [&'static str])>) -> Result<()> {
+    let mut wheels = wheels.peekable();
+    if wheels.peek().is_none() {
         return Ok(());
     }
     let environment = root().join(target()).join("maturin");
@@ -136,11 +143,15 @@ fn wheels(folders: impl Iterator<Item = &'static str>) -> Result<()> {
         return Ok(());
     }
     let out = root().join(target()).join("wheels");
-    folders.try_for_each(|folder| {
+    wheels.try_for_each(|(package, folder, options)| {
+        if package == Package::MuslWheel && !has_std(MUSL) {
+            println!("skipped: musl-wheel (rustup target add {MUSL})");
+            return Ok(());
+        }
         let mut build = Command::new(python::program(&environment, "maturin"));
-        build.args(["build", "--release", "--sdist", "--zig", "--compatibility", COMPATIBILITY, "--out"]);
+        build.args(["build", "--release", "--zig"]).args(options).arg("--out").arg(&out);
         build.env("CARGO_ZIGBUILD_PYTHON_PATH", python::program(&environment, "python")); // finds zig there
-        succeed(build.arg(&out).current_dir(root().join(folder)))
+        succeed(build.current_dir(root().join(folder)))
     })
 }
 

@@ -101,6 +101,6 @@ fn the_debian_package_has_the_completions_that_are_made() {
         assert!(manifest.contains(&format!("[\"target/release/completions/{name}\", ")), "{name}");
     }
     assert!(manifest.contains("[\"target/release/man/*.1.gz\", "));
-    let image = format!("target/{}/release/crossgrain", super::STATIC);
+    let image = format!("target/{}/release/crossgrain", super::MUSL);
     assert!(read("Dockerfile").contains(&image) && read(".dockerignore").contains(&format!("!{image}")));
 }
