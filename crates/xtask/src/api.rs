@@ -15,11 +15,12 @@ use crate::{Result, cargo, root, succeed, target};
 /// The supported version of rustdoc's JSON: that of Rust 1.95.
 const FORMAT: u64 = 57;
 
-const CRATES: &str =
+/// The libraries with a public interface.
+pub(crate) const CRATES: &str =
     "crossgrain crossgrain-container crossgrain-deps crossgrain-files crossgrain-gpu crossgrain-search";
 
 /// A module without a promise of stability, which is not listed.
-const UNSTABLE: &str = "engine";
+pub(crate) const UNSTABLE: &str = "engine";
 
 /// Writes the listings, or compares them.
 ///

@@ -24,6 +24,7 @@ const ROWS: &[&[Step]] = &[
     ],
     &[
         Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
+        Step { name: "semver", program: Program::Xtask, arguments: &["semver"], with: &[] },
         Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--all-features", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_integers_only")] },
         Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
         Step { name: "site",   program: Program::Xtask, arguments: &["site"], with: &[] },

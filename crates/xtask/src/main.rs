@@ -30,6 +30,7 @@ mod qemu;
 mod reproduce;
 mod sanitize;
 mod search;
+mod semver;
 mod site;
 mod steps;
 mod taint;
@@ -102,6 +103,11 @@ enum Task {
         /// Compare with what is there instead
         #[arg(long)]
         check: bool,
+    },
+    /// Compare the libraries' interfaces with the last release, by cargo-semver-checks
+    Semver {
+        /// Compare with this revision instead
+        baseline: Option<String>,
     },
     /// Check that every dependency has a reason and a licence that is allowed
     Dependencies,
@@ -206,6 +212,7 @@ fn main() -> ExitCode {
         Task::Wasm => wasm::run(),
         Task::Page { large } => page::run(large).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
+        Task::Semver { baseline } => semver::run(baseline.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Site => site::run().map(|()| ExitCode::SUCCESS),
         Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
