@@ -238,6 +238,27 @@ fn a_measurement_shows_the_time_left_and_takes_that_away() {
     assert!(shown.contains(" costs measured in "), "{shown:?}");
 }
 
+/// The sender of a file could control the terminal.
+#[test]
+fn decrypted_control_characters_are_not_for_a_terminal() {
+    let place = Place::new();
+    place.run(&["keygen", "-o", "k"]).printed();
+    let decrypted = |data: &[u8], output: &str| {
+        place.write("in", data);
+        place.run(&["encrypt", "--key-file", "k", "--force", "in", "-o", "sealed"]).printed();
+        let line = format!(r#"exec "$0" decrypt --key-file k sealed {output}"#);
+        Session::start(&place, &line).map(Session::end)
+    };
+    let Some((status, shown)) = decrypted("grüße\tfür alle\n".as_bytes(), "") else { return };
+    assert!(status.success() && shown.contains("für alle"), "{shown}");
+    for data in [&b"\x1b]0;title\x07"[..], b"\x00", b"\x7f", "\u{9b}2J".as_bytes()] {
+        let (status, shown) = decrypted(data, "").unwrap();
+        assert!(status.code() == Some(1) && shown.contains("-o - to insist"), "{shown:?}");
+        assert!(!shown.contains('\x1b') && !shown.contains('\u{9b}'), "{shown:?}");
+        assert!(decrypted(data, "-o -").unwrap().0.success());
+    }
+}
+
 #[test]
 fn binary_data_is_not_for_a_terminal() {
     let place = Place::with(b"data");

@@ -321,10 +321,15 @@ impl FileArgs {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
+    /// Whether the output goes to a terminal, and the user did not insist on that by `-o -`.
+    pub(super) fn is_shown(&self) -> bool {
+        use std::io::IsTerminal as _;
+        self.output.is_none() && std::io::stdout().is_terminal()
+    }
+
     /// Refuses to write binary data to a terminal, unless the user gave `-o -`.
     pub(super) fn refuse_terminal(&self) -> Result<(), Error> {
-        use std::io::IsTerminal as _;
-        if self.output.is_none() && std::io::stdout().is_terminal() {
+        if self.is_shown() {
             return Err(Error::usage(
                 "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
             ));

@@ -19,6 +19,7 @@ use super::batch::{self, Done, Outputs, Taken};
 use super::flow::Flow;
 use super::keyring::Keyring;
 use super::keys::apart_from;
+use super::printable::Printable;
 use super::resume::Resumed;
 use super::{Contents, archive, read_header, refused};
 use crate::error::{self, Error, Exit};
@@ -277,6 +278,10 @@ impl Sealed {
                 let written_bytes = progress.bytes();
                 // Zeros at the end may not have been written, so this sets the length.
                 (done.and_then(|()| file.set_len(written_bytes).map_err(failed)), written_bytes)
+            }
+            None if args.files.is_shown() => {
+                let mut progress = Progress::new(Printable::new(output), len_bytes, audience);
+                (self.run(to, work, None, &mut progress), progress.bytes())
             }
             None => {
                 let mut progress = Progress::new(output, len_bytes, audience);

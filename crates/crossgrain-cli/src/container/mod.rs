@@ -17,6 +17,7 @@ mod keygen;
 mod keyring;
 mod keys;
 mod passphrase;
+mod printable;
 mod rekey;
 mod resume;
 
