@@ -369,7 +369,7 @@ fn a_session_refuses_other_affixes() {
             "--salt",
             "00",
             "--iterations",
-            "400",
+            "8000",
             "--words",
             "words",
             "--session",

@@ -74,7 +74,8 @@ fn a_session_ends_once_and_is_refused_twice() {
 
 #[test]
 fn killed_at_any_moment_it_goes_on_where_it_was() {
-    let (place, args) = place_with_words(6000);
+    const WORDS: u64 = 100_000;
+    let (place, args) = place_with_words(WORDS as usize);
     let mut child = begun(&place, &as_strs(&args));
     wait_for(&place, 1);
     for round in 2..6 {
@@ -97,7 +98,7 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
             serde_json::from_str::<serde_json::Value>(line).unwrap()["next"].as_str()?.parse().ok()
         })
         .collect();
-    assert!(nexts.is_sorted() && nexts.last() == Some(&6000), "{nexts:?}");
+    assert!(nexts.is_sorted() && nexts.last() == Some(&WORDS), "{nexts:?}");
     assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
 }
 

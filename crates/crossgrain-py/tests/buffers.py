@@ -44,6 +44,7 @@ NO_BUFFERS = set(
     bundle_blocks fixed_ns per_byte_ns stages round leaks job plans json total pure pure_with_ends gain_percent greedy args
     low high endpoint encoding errors newline sources targets key_file key_env passphrase_file passphrase_env source_options
     target_options compute format hash pbkdf2 pim slot header rule_files strict_rules
+    recipients identity
     """.split()
 )
 
