@@ -18,8 +18,9 @@ impl<W> Printable<W> {
     fn admits(&mut self, bytes: &[u8]) -> bool {
         bytes.iter().all(|&byte| {
             let before = std::mem::replace(&mut self.last, byte);
-            let is_control = byte < b' ' && !b"\t\n\r".contains(&byte) || byte == 0x7f;
-            !is_control && !(before == 0xc2 && (0x80..0xa0).contains(&byte))
+            let is_of_two_bytes = before == 0xc2 && (0x80..0xa0).contains(&byte);
+            let is_control = byte.is_ascii_control() && !b"\t\n\r".contains(&byte);
+            !(is_control || is_of_two_bytes)
         })
     }
 }
