@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -84,7 +85,7 @@ pub(super) fn members(
         holes_bytes = holes_bytes.saturating_add(entry.size().saturating_sub(stored_bytes));
         if holes_bytes > end.saturating_mul(HOLES_PER_BYTE).saturating_add(HOLES_BYTES_FREE) {
             let why = "has too large holes: decrypt without --tar and use GNU tar";
-            return Err(refused(name, &entry.path_bytes(), why));
+            return Err(refused(name, Path::new(OsStr::from_bytes(&entry.path_bytes())), why));
         }
         if let Some(member) = member(name, &mut entry, unreadable)? {
             each(member, &mut entry)?;
@@ -103,7 +104,7 @@ fn member<R: Read>(
         return Ok(None);
     }
     let bytes = entry.path_bytes().into_owned();
-    let refused = |why: &str| Err(refused(name, &bytes, why));
+    let refused = |why| Err(refused(name, Path::new(OsStr::from_bytes(&bytes)), why));
     let (modified, is_sparse) = extensions(entry).map_err(&unreadable)?;
     if is_sparse {
         return refused("is a sparse file in PAX form, decrypt without --tar and use GNU tar");
@@ -147,12 +148,9 @@ fn member<R: Read>(
     Ok(Some(Member { path, kind, mode, modified }))
 }
 
-/// The error for a member that is not unpacked. Only the beginning of a long name is shown.
-fn refused(name: &Name, member: &[u8], why: &str) -> Error {
-    const SHOWN_BYTES: usize = 200;
-    let told = shown(Path::new(OsStr::from_bytes(&member[..member.len().min(SHOWN_BYTES)])));
-    let more = if member.len() > SHOWN_BYTES { "…" } else { "" };
-    Error::new(Exit::Corrupt, format!("{name} is not unpacked: '{told}{more}' {why}"))
+/// The error for a member that is not unpacked.
+pub(super) fn refused(name: &Name, path: &Path, why: impl Display) -> Error {
+    Error::new(Exit::Corrupt, format!("{name} is not unpacked: '{}' {why}", shown(path)))
 }
 
 /// The time of modification from the PAX records, if it is there, and whether they describe a sparse file.

@@ -24,7 +24,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::read::{Kind, Member, members};
+use super::read::{Kind, Member, members, refused};
 use crate::error::{self, Error, Exit};
 use crate::input::{Name, shown};
 use crate::interrupt;
@@ -331,10 +331,6 @@ pub(in super::super) fn list(name: &Name, input: &mut impl Read) -> Result<(), E
     })?;
     told(lines.flush())?;
     io::copy(input, &mut io::sink()).map_err(|error| Error::read(name, &error)).map(drop)
-}
-
-fn refused(name: &Name, path: &Path, why: impl std::fmt::Display) -> Error {
-    Error::new(Exit::Corrupt, format!("{name} is not unpacked: '{}' {why}", shown(path)))
 }
 
 fn taken(path: &Path) -> Error {
