@@ -57,7 +57,7 @@ impl Known {
     }
 }
 
-/// What opens a new file: a key or a passphrase, recipients, or both.
+/// The secrets that open a new file: a key or a passphrase, recipients, or both.
 pub(crate) struct Locks {
     own: Option<Known>,
     recipients: Vec<Recipient>,

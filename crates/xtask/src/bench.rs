@@ -107,7 +107,7 @@ pub(crate) fn peer_rows(filters: &[&str]) -> Result<Vec<Value>> {
     rows(&mut bench)
 }
 
-/// Waits for a few minutes until the load of the build has passed. If other work goes on, the record tells the
+/// Waits for a few minutes until the load of the build has passed. If other work goes on, the record has the
 /// load.
 fn wait_until_idle() {
     let load = || {

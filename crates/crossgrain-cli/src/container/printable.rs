@@ -1,5 +1,5 @@
-//! Plaintext on a terminal. A control character can make a terminal run commands or show what is not there, and the
-//! sender of a file chooses its content. So only text is printed, unless the user insists.
+//! Plaintext on a terminal. Control characters can make a terminal run commands or show false text, and the sender of
+//! a file chooses its content. So only text is printed, unless the user insists.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! `crossgrain rekey`: changes what opens a file of version 2.
 //!
-//! The old secret opens a slot, and so gives the file key. All slots that it opens are replaced. The header is written anew with other slots; salt,
-//! commitment and chunks are copied. Before anything is written, the tag of the header and the commitment
+//! The old secret opens a slot, and so gives the file key. All slots that it opens are replaced. The header is
+//! written anew with other slots; salt, commitment and chunks are copied. Before anything is written, the tag of the header and the commitment
 //! prove that slots and payload belong to this file key. The chunks are not decrypted: those that somebody
 //! changes stay changed, and every reader finds that. If the input changes meanwhile, the copy is dropped.
 //!

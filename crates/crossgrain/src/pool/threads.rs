@@ -43,7 +43,8 @@ pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
-/// Wipes the stack before it calls a function. That must not be inlined: its own frame would keep what was there.
+/// Wipes the stack before it calls a function. That must not be inlined: it would start with old bytes in the
+/// caller's frame.
 fn on_clean_stack<T>(call: fn() -> T) -> impl FnOnce() -> T {
     move || {
         wipe_deep_stack();
