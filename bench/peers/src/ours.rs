@@ -6,14 +6,27 @@ use crossgrain::mode::{
     Aead, AeadMessage, Cbc, Ccm, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Message as CbcMessage, Mode, Ocb,
     Options, Siv, SivKey, Tag, Xts, XtsKey,
 };
-use crossgrain::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crossgrain::{BLOCK_BYTES, Block, Direction, Key};
 
 use crate::job::Job;
 use crate::messages::{Message, Messages};
-use crate::worker::{How, Refusal, Time, Worker, each, nanoseconds};
+use crate::worker::{How, InPlace, Refusal, SetKey, Time, Worker, each, nanoseconds};
 
 /// This library.
 pub(crate) struct Ours;
+
+/// A mode made for a key, whose key is replaced in place afterwards.
+macro_rules! keyed {
+    ($key:ident, |$of:ident| $mode:ident::with_options($($argument:expr),*)) => {
+        InPlace(
+            |bytes: &[u8]| {
+                let $of = $key(bytes)?;
+                Ok::<_, Refusal>($mode::with_options($($argument),*)?)
+            },
+            |mode: &mut $mode, bytes: &[u8]| Ok::<_, Refusal>(mode.rekey(&$key(bytes)?)?),
+        )
+    };
+}
 
 impl Worker for Ours {
     fn name(&self) -> Result<String, Refusal> {
@@ -28,32 +41,40 @@ impl Worker for Ours {
         let direction = if how.opens { Direction::Decrypt } else { Direction::Encrypt };
         let key = |bytes: &[u8]| Key::new(job.cipher, bytes);
         match job.mode {
-            None => authenticate(how, messages, |bytes| Cmac::with_options(&key(bytes)?, options)),
+            None => authenticate(how, messages, keyed!(key, |key| Cmac::with_options(&key, options))),
             Some(Mode::Gcm) => {
-                seal(how, messages, |bytes| Gcm::with_options(&key(bytes)?, BLOCK_BYTES, options))
+                seal(how, messages, keyed!(key, |key| Gcm::with_options(&key, BLOCK_BYTES, options)))
             }
             Some(Mode::Ocb) => {
-                seal(how, messages, |bytes| Ocb::with_options(&key(bytes)?, BLOCK_BYTES, options))
+                seal(how, messages, keyed!(key, |key| Ocb::with_options(&key, BLOCK_BYTES, options)))
             }
             Some(Mode::Ccm) => {
-                seal(how, messages, |bytes| Ccm::with_options(&key(bytes)?, BLOCK_BYTES, options))
+                seal(how, messages, keyed!(key, |key| Ccm::with_options(&key, BLOCK_BYTES, options)))
             }
             Some(Mode::Eax) => {
-                seal(how, messages, |bytes| Eax::with_options(&key(bytes)?, BLOCK_BYTES, options))
+                seal(how, messages, keyed!(key, |key| Eax::with_options(&key, BLOCK_BYTES, options)))
             }
-            Some(Mode::GcmSiv) => seal(how, messages, |bytes| GcmSiv::with_options(&key(bytes)?, options)),
+            Some(Mode::GcmSiv) => seal(how, messages, keyed!(key, |key| GcmSiv::with_options(&key, options))),
             Some(Mode::Siv) => {
-                seal(how, messages, |bytes| Siv::with_options(&SivKey::new(job.cipher, bytes)?, options))
+                let key = |bytes: &[u8]| SivKey::new(job.cipher, bytes);
+                seal(how, messages, keyed!(key, |key| Siv::with_options(&key, options)))
             }
             Some(Mode::Ecb) => {
-                let make = |bytes: &[u8]| Ok(Ecb::with_options(&key(bytes)?, direction, options)?);
+                let make = keyed!(key, |key| Ecb::with_options(&key, direction, options));
                 each(how, messages, make, |ecb, _, message, in_place| match in_place {
                     true => Ok(ecb.apply(&mut *message.output)?),
                     false => Ok(ecb.apply((message.source, &mut *message.output))?),
                 })
             }
             Some(Mode::Ctr) => {
-                let make = |bytes: &[u8]| Ok(Ctr::with_options(&key(bytes)?, &[0; BLOCK_BYTES], options)?);
+                let make = InPlace(
+                    |bytes: &[u8]| {
+                        Ok::<_, Refusal>(Ctr::with_options(&key(bytes)?, &[0; BLOCK_BYTES], options)?)
+                    },
+                    |ctr: &mut Ctr, bytes: &[u8]| {
+                        Ok::<_, Refusal>(ctr.rekey(&key(bytes)?, &[0; BLOCK_BYTES])?)
+                    },
+                );
                 // The stream of a key begins at a counter of zero, so a message's counter is a place in it.
                 each(how, messages, make, |ctr, _, message, in_place| {
                     let place = u128::from_be_bytes(message.nonce.try_into()?) << 4;
@@ -65,7 +86,7 @@ impl Worker for Ours {
                 })
             }
             Some(Mode::Cbc) => {
-                let make = |bytes: &[u8]| Ok(Cbc::with_options(&key(bytes)?, direction, options)?);
+                let make = keyed!(key, |key| Cbc::with_options(&key, direction, options));
                 if how.many {
                     return chain_many(how, messages, make);
                 }
@@ -77,9 +98,8 @@ impl Worker for Ours {
             Some(Mode::Xts) => {
                 // A key set-up without messages has sectors too.
                 let sector = messages.first().map_or(0, |message| message.source.len()).max(BLOCK_BYTES);
-                let make = |bytes: &[u8]| {
-                    Ok(Xts::with_options(&XtsKey::new(job.cipher, bytes)?, direction, sector, options)?)
-                };
+                let key = |bytes: &[u8]| XtsKey::new(job.cipher, bytes);
+                let make = keyed!(key, |key| Xts::with_options(&key, direction, sector, options));
                 each(how, messages, make, |xts, _, message, _| {
                     let number = u128::from_le_bytes(message.nonce.try_into()?);
                     Ok(xts.apply(number, (message.source, &mut *message.output))?)
@@ -91,11 +111,10 @@ impl Worker for Ours {
 }
 
 /// A mode with a tag.
-fn seal<A: Aead>(how: How, messages: &mut [Message<'_>], make: impl Fn(&[u8]) -> Result<A, Error>) -> Time {
+fn seal<A: Aead>(how: How, messages: &mut [Message<'_>], make: impl SetKey<A>) -> Time {
     if how.many {
         return seal_many(how, messages, make);
     }
-    let make = |key: &[u8]| Ok(make(key)?);
     if how.opens {
         return each(how, messages, make, |mode, _, message, _| {
             Ok(mode.open(message.nonce, &[], message.tag, (message.source, &mut *message.output))?)
@@ -117,12 +136,8 @@ fn seal<A: Aead>(how: How, messages: &mut [Message<'_>], make: impl Fn(&[u8]) ->
 }
 
 /// Messages of one call. The list is made anew for every call, as a caller's would be.
-fn seal_many<A: Aead>(
-    how: How,
-    messages: &mut [Message<'_>],
-    make: impl Fn(&[u8]) -> Result<A, Error>,
-) -> Time {
-    let mode = make(messages[0].key)?;
+fn seal_many<A: Aead>(how: How, messages: &mut [Message<'_>], make: impl SetKey<A>) -> Time {
+    let mode = make.make(messages[0].key)?;
     let mut made = Vec::with_capacity(messages.len());
     let start = Instant::now();
     for _ in 0..how.repeats {
@@ -140,8 +155,8 @@ fn seal_many<A: Aead>(
 }
 
 /// The same of CBC.
-fn chain_many(how: How, messages: &mut [Message<'_>], make: impl Fn(&[u8]) -> Result<Cbc, Refusal>) -> Time {
-    let cbc = make(messages[0].key)?;
+fn chain_many(how: How, messages: &mut [Message<'_>], make: impl SetKey<Cbc>) -> Time {
+    let cbc = make.make(messages[0].key)?;
     let start = Instant::now();
     for _ in 0..how.repeats {
         let mut list = Vec::with_capacity(messages.len());
@@ -157,19 +172,14 @@ fn chain_many(how: How, messages: &mut [Message<'_>], make: impl Fn(&[u8]) -> Re
 }
 
 /// CMAC, which makes tags alone.
-fn authenticate(how: How, messages: &mut [Message<'_>], make: impl Fn(&[u8]) -> Result<Cmac, Error>) -> Time {
+fn authenticate(how: How, messages: &mut [Message<'_>], make: impl SetKey<Cmac>) -> Time {
     if !how.many {
-        return each(
-            how,
-            messages,
-            |key| Ok(make(key)?),
-            |cmac, _, message, _| {
-                message.tag.copy_from_slice(&cmac.tag(message.source));
-                Ok(())
-            },
-        );
+        return each(how, messages, make, |cmac, _, message, _| {
+            message.tag.copy_from_slice(&cmac.tag(message.source));
+            Ok(())
+        });
     }
-    let cmac = make(messages[0].key)?;
+    let cmac = make.make(messages[0].key)?;
     let start = Instant::now();
     for _ in 0..how.repeats {
         let list: Vec<_> = messages.iter().map(|message| message.source).collect();

@@ -70,13 +70,52 @@ pub(crate) trait Worker {
     fn run(&self, job: &Job, how: How, messages: &mut Messages) -> Time;
 }
 
+/// How a worker gets a key.
+pub(crate) trait SetKey<K> {
+    /// A new key.
+    fn make(&self, bytes: &[u8]) -> Result<K, Refusal>;
+
+    /// Replaces a key by another one. Unless the interface can do that in place, the new one is made anew.
+    #[inline(always)]
+    fn replace(&self, key: &mut K, bytes: &[u8]) -> Result<(), Refusal> {
+        *key = self.make(bytes)?;
+        Ok(())
+    }
+}
+
+impl<K, F: Fn(&[u8]) -> Result<K, Refusal>> SetKey<K> for F {
+    #[inline(always)]
+    fn make(&self, bytes: &[u8]) -> Result<K, Refusal> {
+        self(bytes)
+    }
+}
+
+/// A key is made by the first function and replaced in place by the second.
+pub(crate) struct InPlace<M, R>(pub(crate) M, pub(crate) R);
+
+impl<K, M, R> SetKey<K> for InPlace<M, R>
+where
+    M: Fn(&[u8]) -> Result<K, Refusal>,
+    R: Fn(&mut K, &[u8]) -> Result<(), Refusal>,
+{
+    #[inline(always)]
+    fn make(&self, bytes: &[u8]) -> Result<K, Refusal> {
+        self.0(bytes)
+    }
+
+    #[inline(always)]
+    fn replace(&self, key: &mut K, bytes: &[u8]) -> Result<(), Refusal> {
+        self.1(key, bytes)
+    }
+}
+
 /// The loop that every implementation in Rust is called in: it does what `EACH` of `c/peer.h` does. `run` gets a key, a message
 /// with its number, and whether the message lies where its result goes.
 #[inline(always)]
 pub(crate) fn each<K>(
     how: How,
     messages: &mut [Message<'_>],
-    set_key: impl Fn(&[u8]) -> Result<K, Refusal>,
+    set_key: impl SetKey<K>,
     run: impl FnMut(&mut K, usize, &mut Message<'_>, bool) -> Result<(), Refusal>,
 ) -> Time {
     // A loop for each, as a caller has one and not all: choices within it would be charged to every message.
@@ -92,15 +131,15 @@ pub(crate) fn each<K>(
 fn each_of<K, const REKEYS: bool, const FRESH: bool, const AGAIN: bool>(
     how: How,
     messages: &mut [Message<'_>],
-    set_key: impl Fn(&[u8]) -> Result<K, Refusal>,
+    set_key: impl SetKey<K>,
     mut run: impl FnMut(&mut K, usize, &mut Message<'_>, bool) -> Result<(), Refusal>,
 ) -> Time {
-    let mut key = set_key(messages[0].key)?;
+    let mut key = set_key.make(messages[0].key)?;
     let start = Instant::now();
     for _ in 0..how.repeats {
         for (number, message) in messages.iter_mut().enumerate() {
             if REKEYS {
-                key = set_key(message.key)?;
+                set_key.replace(&mut key, message.key)?;
                 if how.only_keys {
                     std::hint::black_box(&key);
                     continue;

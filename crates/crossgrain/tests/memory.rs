@@ -1,4 +1,5 @@
-//! After any mode has used a key, in any variant and under any cap, no secret remains in memory or registers.
+//! After any mode has used a key, in any variant and under any cap, no secret remains in memory or registers. The
+//! same holds after another key has replaced it.
 //!
 //! After each case every thread handles a signal. To run the handler, the kernel saves all registers on the
 //! thread's stack. The scan of heap, globals and stacks therefore also finds secrets that were left in
@@ -7,7 +8,8 @@
 //! The parent derives the secrets. A child process receives them masked and searches its memory for them, so
 //! only the library handles them in plain form. Each case runs on its own thread, whose stack is scanned
 //! while it waits. It is scanned a second time while its object exists: then the scanner must find the
-//! secrets the object holds. `CROSSGRAIN_ALL=1` prints every finding.
+//! secrets the object holds. `CROSSGRAIN_ALL=1` prints every finding, and `CROSSGRAIN_CASES=Rekeyed` runs only cases whose
+//! names contain that.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -23,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
-use common::{ALL_CAP, CAPS, capped, here, hex, painted};
+use common::{ALL_CAP, CAP_WITHOUT_AES, CAPS, capped, here, hex, painted};
 use crossgrain::engine::check;
 use crossgrain::engine::variant::table;
 use crossgrain::mode::{
@@ -34,7 +36,7 @@ use crossgrain::stream::Stream;
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
-use scanner::{MASK, Needle, Scanner, signals};
+use scanner::{MASK, Needle, Scanner, rekeyed, signals};
 use zeroize::Zeroizing;
 
 /// This variable is set in the child process.
@@ -93,11 +95,22 @@ enum Messages {
     ShortAndLong,
 }
 
+impl Messages {
+    fn lens(self, threads: usize) -> [usize; 3] {
+        match self {
+            Self::Short => [20, 256, 5],
+            Self::ShortAndLong => [20, if threads > 1 { 1 << 20 } else { 5000 }, 5],
+        }
+    }
+}
+
 /// One way to use a key.
 #[derive(Clone, Debug)]
 enum Case {
     /// A mode with the plan chosen under a cap, on this number of threads.
     Mode(Work, Cipher, &'static str, usize, Messages),
+    /// The same on one thread, with another key in the end.
+    Rekeyed(Work, Cipher, &'static str, Messages),
     /// A variant forced into the job of a mode.
     Form(Work, Cipher, String),
     Wide(Mode, wide::Rijndael, &'static str),
@@ -117,8 +130,16 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
             .flat_map(move |work| ciphers.iter().map(move |&cipher| (work, cipher)))
             .filter(|(work, cipher)| work.admits(*cipher))
             .flat_map(move |(work, cipher)| {
-                [Messages::Short, Messages::ShortAndLong]
-                    .map(|messages| Case::Mode(work, cipher, cap, 1, messages))
+                let rekeyed = match work {
+                    _ if ![ALL_CAP, "avx2", CAP_WITHOUT_AES].contains(&cap) => false,
+                    Work::Mode(mode, _) => rekeyed::has(mode),
+                    Work::Cmac => true,
+                    Work::Stream | Work::OwnKeys => false,
+                };
+                [Messages::Short, Messages::ShortAndLong].into_iter().flat_map(move |messages| {
+                    let rekeyed = rekeyed.then_some(Case::Rekeyed(work, cipher, cap, messages));
+                    [Case::Mode(work, cipher, cap, 1, messages)].into_iter().chain(rekeyed)
+                })
             });
         let wide = Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).flat_map(move |mode| {
             [wide::Rijndael::Block192Key192, wide::Rijndael::Block256Key256]
@@ -154,10 +175,14 @@ fn groups(ciphers: &'static [Cipher]) -> Vec<(String, Vec<Case>)> {
         let admitted = both.filter(move |(_, cipher)| work.admits(*cipher));
         admitted.map(move |(cap, cipher)| Case::Mode(work, cipher, cap, 2, Messages::ShortAndLong))
     });
-    let mut groups: Vec<_> = CAPS.into_iter().map(under).collect();
+    let kept = std::env::var("CROSSGRAIN_CASES").unwrap_or_default();
+    let mut groups: Vec<(String, Vec<Case>)> = CAPS.into_iter().map(under).collect();
     groups.push(("forms".to_owned(), forms().collect()));
     groups.push(("threads".to_owned(), threads.collect()));
     let others = [Case::FileByPassphrase(Suite::Aes256Gcm), Case::Planted];
+    for (_, cases) in &mut groups {
+        cases.retain(|case: &Case| format!("{case:?}").contains(&kept));
+    }
     groups.push(("others".to_owned(), others.to_vec()));
     groups
 }
@@ -166,7 +191,9 @@ impl Case {
     /// The key or passphrase of case number `number`.
     fn key(&self, number: usize) -> Vec<u8> {
         let len_bytes = match self {
-            Self::Mode(work, cipher, ..) | Self::Form(work, cipher, _) => work.key_bytes(*cipher),
+            Self::Mode(work, cipher, ..) | Self::Rekeyed(work, cipher, ..) | Self::Form(work, cipher, _) => {
+                work.key_bytes(*cipher)
+            }
             Self::Wide(_, cipher, _) => cipher.key_bytes(),
             Self::File(suite, _) => suite.key_bytes(),
             _ => 32,
@@ -192,6 +219,9 @@ impl Case {
     fn secrets(&self, key: &[u8], file: &[u8]) -> Secrets {
         let of = |cipher: Cipher| Key::new(cipher, key).unwrap();
         match *self {
+            Self::Rekeyed(work, cipher, cap, messages) => {
+                Self::Mode(work, cipher, cap, 1, messages).secrets(key, file)
+            }
             Self::Mode(Work::Mode(Mode::Xts, _), cipher, ..) => {
                 let (data, tweak) = key.split_at(cipher.key_bytes());
                 let [data, tweak] = [data, tweak].map(|half| Key::new(cipher, half).unwrap());
@@ -238,11 +268,15 @@ impl Case {
     fn run(&self, key: &Masked, file: &[u8], alive: &dyn Fn()) {
         match self {
             Self::Mode(work, cipher, cap, threads, messages) => {
-                let lens = match messages {
-                    Messages::Short => [20, 256, 5],
-                    Messages::ShortAndLong => [20, if *threads > 1 { 1 << 20 } else { 5000 }, 5],
-                };
+                let lens = messages.lens(*threads);
                 by_work(*work, *cipher, &capped(cap, *threads), &lens, key, alive);
+            }
+            Self::Rekeyed(work, cipher, cap, messages) => {
+                let of = match *work {
+                    Work::Mode(mode, direction) => (Some(mode), direction),
+                    _ => (None, Direction::Encrypt),
+                };
+                rekeyed::run(of, *cipher, &capped(cap, 1), &messages.lens(1), &key.plain(), alive);
             }
             Self::Form(work, cipher, variant) => {
                 // Kernels for records with their own keys have no entry or exit, which would need the direction.

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use common::{CAPS, capped, here, painted};
 use crossgrain::engine::variant::table;
-use crossgrain::mode::{Aead as _, Ctr, Ecb, Gcm, Mode, Options};
+use crossgrain::mode::{
+    Aead, AeadMessage, Cbc, Ccm, Cfb, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Mode, Ocb, Ofb, Options, Siv,
+    SivKey, Tag, Xts, XtsKey,
+};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Plan, Plans};
 use crossgrain::{Cipher, Direction, Error, Key};
@@ -71,6 +74,99 @@ fn gcm_with_another_key_is_as_a_new_one() {
     }
 }
 
+/// Runs `work` on a mode with the old key, which then gets the new one, and on a mode made for the new one.
+fn compare<M, T: PartialEq>(
+    label: &str,
+    [mut rekeyed, fresh]: [M; 2],
+    rekey: impl FnOnce(&mut M) -> Result<(), Error>,
+    mut work: impl FnMut(&M) -> T,
+) {
+    let old = work(&rekeyed);
+    rekey(&mut rekeyed).unwrap();
+    let want = work(&fresh);
+    assert!(old != want, "{label}: the keys give the same");
+    assert!(work(&rekeyed) == want, "{label}");
+}
+
+/// Ciphertexts and tags of messages of all kinds.
+fn sealed(mode: &impl Aead) -> Vec<(Tag, Vec<u8>)> {
+    let sealed = |len_bytes| {
+        let mut data = painted(len_bytes, 9);
+        let tag = mode.seal(b"twelve bytes", b"header", &mut data[..]).unwrap();
+        let mut opened = data.clone();
+        mode.open(b"twelve bytes", b"header", &tag, &mut opened[..]).unwrap();
+        assert!(opened == painted(len_bytes, 9));
+        (tag, data)
+    };
+    let mut all: Vec<_> = [0, 16, 100, 256, 1000, 70_000].map(sealed).into();
+    let mut data = vec![painted(40, 3); 9];
+    let mut messages: Vec<_> =
+        data.iter_mut().map(|data| AeadMessage::new(b"twelve bytes", &[], &mut data[..])).collect();
+    mode.seal_many(&mut messages).unwrap();
+    let tags: Vec<_> = messages.into_iter().map(|message| message.tag).collect();
+    all.extend(tags.into_iter().zip(data));
+    all
+}
+
+#[test]
+fn every_other_mode_with_another_key_is_as_a_new_one() {
+    for cap in CAPS {
+        let options = &capped(cap, 1);
+        for cipher in [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256, Cipher::Serpent256] {
+            let (label, keys) = (&*format!("{cipher}, {cap}"), [1, 2].map(|seed| key(cipher, seed)));
+            let new = &keys[1];
+            macro_rules! sealing {
+                ($type:ident $(, $tag:literal)?) => {
+                    let modes = keys.each_ref().map(|key| $type::with_options(key, $($tag,)? options).unwrap());
+                    compare(&format!("{}, {label}", stringify!($type)), modes, |mode| mode.rekey(new), sealed);
+                };
+            }
+            sealing!(Ocb, 16);
+            sealing!(Ccm, 16);
+            sealing!(Eax, 16);
+            if Mode::GcmSiv.admits(cipher).is_ok() {
+                sealing!(GcmSiv);
+            }
+            let doubled = [1, 2].map(|seed| painted(2 * cipher.key_bytes(), seed));
+            let siv = doubled.each_ref().map(|bytes| SivKey::new(cipher, bytes).unwrap());
+            let modes = siv.each_ref().map(|key| Siv::with_options(key, options).unwrap());
+            compare(&format!("Siv, {label}"), modes, |mode| mode.rekey(&siv[1]), sealed);
+            let cmacs = keys.each_ref().map(|key| Cmac::with_options(key, options).unwrap());
+            let tags = |cmac: &Cmac| [0, 16, 100, 4000].map(|len_bytes| cmac.tag(&painted(len_bytes, 4)));
+            compare(&format!("Cmac, {label}"), cmacs, |cmac| cmac.rekey(new), tags);
+            for direction in Direction::ALL {
+                chained_and_sectors(&format!("{direction:?}, {label}"), direction, cipher, options);
+            }
+        }
+    }
+}
+
+fn chained_and_sectors(label: &str, direction: Direction, cipher: Cipher, options: &Options) {
+    let keys = [1, 2].map(|seed| key(cipher, seed));
+    macro_rules! chained {
+        ($type:ident) => {
+            let modes = keys.each_ref().map(|key| $type::with_options(key, direction, options).unwrap());
+            let work = |mode: &$type| {
+                let mut data = painted(4096, 5);
+                mode.apply(&mut Chain::from([6; 16]), &mut data[..]).unwrap();
+                data
+            };
+            compare(&format!("{}, {label}", stringify!($type)), modes, |mode| mode.rekey(&keys[1]), work);
+        };
+    }
+    chained!(Cbc);
+    chained!(Cfb);
+    chained!(Ofb);
+    let keys = [1, 2].map(|seed| XtsKey::new(cipher, &painted(2 * cipher.key_bytes(), seed)).unwrap());
+    let modes = keys.each_ref().map(|key| Xts::with_options(key, direction, 512, options).unwrap());
+    let work = |xts: &Xts| {
+        let mut data = painted(5000, 5);
+        xts.apply(7, &mut data[..]).unwrap();
+        data
+    };
+    compare(&format!("Xts, {label}"), modes, |xts| xts.rekey(&keys[1]), work);
+}
+
 /// A key of another cipher is refused, and the mode keeps its key.
 #[test]
 fn another_cipher_is_refused_and_changes_nothing() {
@@ -84,7 +180,11 @@ fn another_cipher_is_refused_and_changes_nothing() {
     ctr.seek(5);
     assert_eq!(ctr.rekey(&other, &[1; 16]), Err(refused.clone()));
     assert_eq!(ctr.position_bytes(), 5);
-    assert_eq!(Ecb::new(&own, Direction::Encrypt).unwrap().rekey(&other), Err(refused));
+    assert_eq!(Ecb::new(&own, Direction::Encrypt).unwrap().rekey(&other), Err(refused.clone()));
+    let mut eax = Eax::new(&own).unwrap();
+    let before = sealed(&eax);
+    assert_eq!(eax.rekey(&other), Err(refused));
+    assert!(sealed(&eax) == before);
 }
 
 /// A plan on tiles for bulk, with a fused kernel for short messages, is bound again. The kernel needs its tables.

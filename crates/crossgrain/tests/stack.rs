@@ -26,7 +26,7 @@ const PAINTED_BYTES: usize = 256 * 1024;
 const GAP_BYTES: usize = 1024;
 
 /// Allowance for the frames above and below the overwritten region.
-const FRAMES_BYTES: usize = 2048;
+const FRAMES_BYTES: usize = 2048 + 256;
 
 /// The depth that key set-up with AES instructions overwrites.
 const SETUP_BYTES: usize = 3 * 1024 + FRAMES_BYTES;

@@ -32,6 +32,13 @@ impl AtomicDepth {
         }
     }
 
+    /// Takes the depth and leaves the smallest one.
+    pub(super) fn take(&mut self) -> Depth {
+        let depth = self.get();
+        *self.0.get_mut() = Depth::Shallow as u8;
+        depth
+    }
+
     /// Replaces the depth by a larger one. It is rarely larger, and reading does not take the line from other
     /// threads.
     #[inline(always)]

@@ -102,24 +102,38 @@ impl Program {
         Ok(Self { widest, narrower, plans, counts, threads, cipher, features, depth, reached, wipes_stack })
     }
 
-    /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards.
+    /// Replaces the key by another one of the same cipher. The caller must wipe the stack afterwards. Not inlined,
+    /// so that this includes its own frame.
     ///
     /// Kernels of AES instructions replace the key in place. Other programs are bound again, with the same
     /// plans, and this returns true. The mode must then prepare its kernel again.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher. The program keeps its key then.
+    #[inline(never)]
     pub(crate) fn replace_key(&mut self, key: &Key) -> Result<bool, Error> {
         if key.cipher() != self.cipher {
             return Err(Error::OtherCipher { cipher: self.cipher, given: key.cipher() });
         }
         let is_bound_again = !self.rekey(key.bytes());
         if is_bound_again {
+            // New kernels would take parts of the replaced key from the stack into their gaps.
+            self.wipe_stack();
             let (plans, wipes_stack) = (Arc::clone(&self.plans), self.wipes_stack);
             *self = Self::of_message(plans, &Keys::of(key, self.features), self.threads)?;
             self.wipes_stack = wipes_stack;
         }
         Ok(is_bound_again)
+    }
+
+    /// Replaces the key for a mode that prepares nothing else for it, and wipes the stack.
+    ///
+    /// # Errors
+    /// As [`Program::replace_key`].
+    pub(crate) fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.replace_key(key);
+        Self::wipe_rekeyed_stack([self]);
+        replaced.map(drop)
     }
 
     /// The bound plans, widest bundle first.
@@ -166,6 +180,13 @@ impl Program {
     /// Overwrites the stack below the caller as deep as key set-up uses it.
     pub(crate) fn wipe_setup_stack(&self) {
         self.depth.wipe_setup();
+    }
+
+    /// Overwrites the stack below the caller after the keys of programs were replaced, as deep as the runs under the
+    /// replaced keys used it.
+    pub(crate) fn wipe_rekeyed_stack<const N: usize>(programs: [&mut Self; N]) {
+        let depths = programs.into_iter().map(|program| program.depth.max(program.reached.take()));
+        depths.fold(Depth::Shallow, Depth::max).wipe();
     }
 
     /// The plans, widest bundle first.

@@ -140,6 +140,17 @@ impl Ccm {
         Ok(Self { counter, chain, tag_bytes })
     }
 
+    /// Replaces the key by another one of the same cipher. Tag length, options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.counter.replace_key(key).and_then(|_| self.chain.replace_key(key));
+        Program::wipe_rekeyed_stack([&mut self.counter, &mut self.chain]);
+        replaced.map(drop)
+    }
+
     /// A block of flags, nonce and number, as a big-endian number.
     fn block(nonce: &[u8], flags: usize, number: u64) -> u128 {
         let flags = flags | (BLOCK_BYTES - 2 - nonce.len());

@@ -260,6 +260,15 @@ impl<M: ChainedMode> Chained<M> {
         Ok(Self { program: options.program(job, &options.keys(key)?)?, direction, mode: PhantomData })
     }
 
+    /// Replaces the key by another one of the same cipher. Options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        self.program.take_key(key)
+    }
+
     /// Encrypts or decrypts a message or its next piece. `chain` is left ready for the following piece. A
     /// piece may end wherever a message may end.
     ///

@@ -70,12 +70,36 @@ impl Cmac {
     /// CMAC under a key.
     pub(super) fn of(keys: &Keys<'_>, options: &Options) -> Result<Self, Error> {
         let program = options.program(Job::of_chains(keys.cipher()), keys)?;
-        let mut last_keys = Box::new(Zeroizing::new([[0; BLOCK_BYTES]; 2]));
+        let mut cmac = Self { program, last_keys: Box::new(Zeroizing::new([[0; BLOCK_BYTES]; 2])) };
+        cmac.set_last_keys();
+        cmac.program.wipe_stack();
+        Ok(cmac)
+    }
+
+    /// Replaces the key by another one of the same cipher. Plans stay. See [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. CMAC keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.take_key(key);
+        Program::wipe_rekeyed_stack([&mut self.program]);
+        replaced
+    }
+
+    /// [`Cmac::rekey`] for modes that wipe the stack themselves.
+    #[inline(never)]
+    pub(super) fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+        self.program.replace_key(key)?;
+        self.set_last_keys();
+        Ok(())
+    }
+
+    /// Computes the keys of last blocks.
+    #[inline(never)]
+    fn set_last_keys(&mut self) {
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
-        program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
-        **last_keys = last_keys_of(&l);
-        program.wipe_stack();
-        Ok(Self { program, last_keys })
+        self.program.block(&mut l);
+        **self.last_keys = last_keys_of(&l);
     }
 
     /// The 16-byte tag of a message.
@@ -104,9 +128,14 @@ impl Cmac {
         &self.program
     }
 
+    /// The same, to wipe the stack after its key was replaced.
+    pub(super) const fn program_mut(&mut self) -> &mut Program {
+        &mut self.program
+    }
+
     /// Encrypts a block. A first block becomes the chain's state after it.
     pub(super) fn chain(&self, block: &mut Block) {
-        self.program.run(Source::Bytes, Buffers::in_place(block));
+        self.program.block(block);
     }
 
     /// Replaces a block by the tag of the message that consists of this block.

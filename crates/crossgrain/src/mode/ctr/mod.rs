@@ -106,9 +106,7 @@ impl Ctr {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key and its position
     /// then.
     pub fn rekey(&mut self, key: &Key, initial: &Block) -> Result<(), Error> {
-        let replaced = self.program.replace_key(key);
-        self.program.wipe_setup_stack();
-        replaced?;
+        self.program.take_key(key)?;
         self.first = Counter::big_endian(u128::from_be_bytes(*initial));
         self.position_bytes = 0;
         Ok(())

@@ -105,16 +105,44 @@ impl Eax {
         let (count, chain) = (Mode::Eax.job(cipher, Direction::Encrypt), Job::of_chains(cipher));
         let counter = options.for_job(count, chain).program_of_secret_counter(&keys)?;
         let cmac = Cmac::of(&keys, &options.for_job(chain, count))?;
-        let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
-        for (t, [chained, of_nothing]) in (0..).zip(omacs.iter_mut()) {
-            chained[BLOCK_BYTES - 1] = t;
-            of_nothing[BLOCK_BYTES - 1] = t;
-            cmac.chain(chained);
-            cmac.tag_block(of_nothing);
-        }
-        cmac.wipe_stack();
+        let omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
         let nonce_bytes_min = Mode::Eax.nonce_bytes_min(options);
-        Ok(Self { counter, cmac, omacs, tag_bytes, nonce_bytes_min })
+        let mut eax = Self { counter, cmac, omacs, tag_bytes, nonce_bytes_min };
+        eax.set_omacs();
+        eax.cmac.wipe_stack();
+        Ok(eax)
+    }
+
+    /// Replaces the key by another one of the same cipher. Tag length, options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.take_key(key);
+        Program::wipe_rekeyed_stack([&mut self.counter, self.cmac.program_mut()]);
+        replaced
+    }
+
+    /// A separate function, so that its stack frame can be wiped.
+    #[inline(never)]
+    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+        self.counter.replace_key(key)?;
+        self.cmac.take_key(key)?;
+        self.set_omacs();
+        Ok(())
+    }
+
+    /// Computes the first states and the tags of empty strings.
+    #[inline(never)]
+    fn set_omacs(&mut self) {
+        for (t, [chained, of_nothing]) in (0..).zip(self.omacs.iter_mut()) {
+            *chained = [0; BLOCK_BYTES];
+            chained[BLOCK_BYTES - 1] = t;
+            *of_nothing = *chained;
+            self.cmac.chain(chained);
+            self.cmac.tag_block(of_nothing);
+        }
     }
 
     /// Runs a message block by block. The result is its tag as a whole block, and the first counter block as

@@ -77,9 +77,7 @@ impl Ecb {
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
-        let replaced = self.program.replace_key(key);
-        self.program.wipe_setup_stack();
-        replaced.map(drop)
+        self.program.take_key(key)
     }
 
     /// Encrypts or decrypts whole blocks.

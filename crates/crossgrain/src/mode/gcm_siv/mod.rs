@@ -136,6 +136,18 @@ impl GcmSiv {
         Ok(Self { cipher, deriver, plans, features: limits.features, threads, idle })
     }
 
+    /// Replaces the key by another one of the same cipher. Options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        self.deriver.take_key(key)?;
+        // They hold keys of nonces that the replaced key derived.
+        self.idle.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
+    }
+
     /// Seals a short message by the kernel, or opens it with a tag, and returns its tag. `None` if the
     /// message is not short or no kernel can.
     fn short(&self, opens: Option<&Block>, message: &mut AeadMessage<'_>) -> Option<Block> {

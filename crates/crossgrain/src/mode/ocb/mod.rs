@@ -133,6 +133,26 @@ impl Ocb {
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes, nonce_bytes_min })
     }
 
+    /// Replaces the key by another one of the same cipher. Tag length, options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
+    pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
+        let replaced = self.take_key(key);
+        Program::wipe_rekeyed_stack([&mut self.enciphers, &mut self.deciphers]);
+        replaced
+    }
+
+    /// A separate function, so that its stack frame can be wiped.
+    #[inline(never)]
+    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+        self.enciphers.replace_key(key)?;
+        self.deciphers.replace_key(key)?;
+        self.offsets.set(&self.enciphers);
+        Ok(())
+    }
+
     /// The nonce block (RFC 7253 §4.2), and the bits that it leaves out.
     fn nonce(&self, nonce: &[u8]) -> OcbNonce {
         let nonce_bits = 8 * nonce.len() as u32;

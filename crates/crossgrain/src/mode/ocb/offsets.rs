@@ -42,7 +42,15 @@ impl Offsets {
     pub(super) fn new(enciphers: &Program) -> Wiped<Self> {
         // Filled in place, because moving the offsets would leave a copy.
         let mut offsets = Wiped::new(Self { constants: Constants::ZERO, table: OnceLock::new() });
-        let Constants { steps, rest, sum } = &mut offsets.constants;
+        offsets.set(enciphers);
+        offsets
+    }
+
+    /// Computes the constants of a key, and discards the table of the key before.
+    pub(super) fn set(&mut self, enciphers: &Program) {
+        self.table.take();
+        let Constants { steps, rest, sum } = &mut self.constants;
+        *rest = [0; BLOCK_BYTES];
         enciphers.block(rest);
         *sum = doubled(*rest);
         let mut step = *sum;
@@ -50,7 +58,6 @@ impl Offsets {
             step = doubled(step);
             *place = step;
         }
-        offsets
     }
 
     /// The constants of the key.

@@ -169,6 +169,27 @@ impl Siv {
         Ok(Self { cmac, counter, begin })
     }
 
+    /// Replaces the keys by others of the same cipher. Options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for keys of another cipher or key size. The mode keeps its keys then.
+    pub fn rekey(&mut self, key: &SivKey) -> Result<(), Error> {
+        let replaced = self.take_key(key);
+        Program::wipe_rekeyed_stack([&mut self.counter, self.cmac.program_mut()]);
+        replaced
+    }
+
+    /// A separate function, so that its stack frame can be wiped.
+    #[inline(never)]
+    fn take_key(&mut self, key: &SivKey) -> Result<(), Error> {
+        self.counter.replace_key(&key.counter)?;
+        self.cmac.take_key(&key.mac)?;
+        **self.begin = [0; BLOCK_BYTES];
+        self.cmac.tag_block(&mut self.begin);
+        Ok(())
+    }
+
     /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must
     /// be zero on entry.
     fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {

@@ -153,9 +153,22 @@ impl Xts {
         let job = |direction| Mode::Xts.job(key.data.cipher(), direction);
         let program = options.program(job(direction), &options.keys(&key.data)?)?;
         let tweaks = options.freely().program(job(Direction::Encrypt), &options.keys(&key.tweak)?)?;
-        // The tweaks of many sectors lie on the stack.
+        // The tweaks of many sectors lie on the stack. So it is after each replacement of the keys.
         program.ran_deeper();
         Ok(Self { program, tweaks, direction, sector_bytes })
+    }
+
+    /// Replaces the keys by others of the same cipher. Sector size, options and plans stay. See
+    /// [`Ecb::rekey`](super::Ecb::rekey).
+    ///
+    /// # Errors
+    /// [`Error::OtherCipher`] for keys of another cipher or key size. The mode keeps its keys then.
+    pub fn rekey(&mut self, key: &XtsKey) -> Result<(), Error> {
+        let tweaks = self.tweaks.replace_key(&key.tweak);
+        let replaced = tweaks.and_then(|_| self.program.replace_key(&key.data));
+        Program::wipe_rekeyed_stack([&mut self.program, &mut self.tweaks]);
+        self.program.ran_deeper();
+        replaced.map(drop)
     }
 
     /// Encrypts or decrypts sectors. The first one has the number `first_sector`; numbers wrap at 2¹²⁸. The
