@@ -591,6 +591,51 @@ fn pieces_that_end_within_blocks_go_on_there() {
     }
 }
 
+/// Messages of one short length stay where they are. Every number of them up to two groups of lanes and more, in place
+/// and apart, from the beginning of a message and after a first piece.
+#[test]
+fn equal_short_messages_run_where_they_are() {
+    fn run<M: ChainedMode>(cap: &str, by_reference: Reference, count: usize, blocks: usize) {
+        let (key, direction) = (key(Cipher::Aes256, 25), Direction::Encrypt);
+        let mode = Chained::<M>::with_options(&key, direction, &capped(cap, 1)).unwrap();
+        let inputs: Vec<_> = (0..count).map(|i| painted(16 * (blocks + 2), i as u64)).collect();
+        let (mut outputs, mut apart) = (inputs.clone(), inputs.clone());
+        let mut chains: Vec<_> = (0..count).map(|i| Chain::from([i as u8; 16])).collect();
+        for piece in [0..16 * blocks, 16 * blocks..16 * (blocks + 2)] {
+            let mut messages = Vec::new();
+            for (i, output) in outputs.iter_mut().enumerate() {
+                let buffers = if i % 3 == 0 {
+                    Buffers::in_place(&mut output[piece.clone()])
+                } else {
+                    Buffers::from((&inputs[i][piece.clone()], &mut output[piece.clone()]))
+                };
+                messages.push(Message::new(Chain::clone(&chains[i]), buffers));
+            }
+            mode.apply_many(&mut messages).unwrap();
+            assert!(messages.iter().all(|message| message.buffers.is_empty()));
+            chains = messages.into_iter().map(|message| message.chain).collect();
+        }
+        for (i, want) in apart.iter_mut().enumerate() {
+            by_reference(&*reference::cipher(&key), direction, [i as u8; 16], want);
+        }
+        assert!(outputs == apart, "{cap}: {count} messages of {blocks} blocks");
+    }
+    for cap in CAPS {
+        for (count, blocks) in
+            (1..70).map(|count| (count, 1 + count % 7)).chain([(33, 64), (7, 65), (40, 70)])
+        {
+            run::<CbcMode>(cap, chaining::cbc, count, blocks);
+            run::<CfbMode>(cap, chaining::cfb, count, blocks);
+            run::<OfbMode>(cap, |cipher, _, iv, data| chaining::ofb(cipher, iv, data), count, blocks);
+            let messages: Vec<_> = (0..count).map(|i| painted(16 * blocks, i as u64)).collect();
+            let messages: Vec<_> = messages.iter().map(|message| &message[..]).collect();
+            let cmac = Cmac::with_options(&key(Cipher::Aes128, 26), &capped(cap, 1)).unwrap();
+            let tags: Vec<_> = messages.iter().map(|message| cmac.tag(message)).collect();
+            assert!(cmac.tag_many(&messages) == tags, "{cap}: {count} messages of {blocks} blocks");
+        }
+    }
+}
+
 #[test]
 fn nothing_becomes_nothing() {
     let key = key(Cipher::Aes256, 21);

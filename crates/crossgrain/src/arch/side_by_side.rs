@@ -7,7 +7,8 @@
 use std::marker::PhantomData;
 
 use super::buffers::bytes_to_line;
-use super::{Buffers, Register};
+use super::{AesLanes, Buffers, Register};
+use crate::block::{BLOCK_BYTES, Block};
 
 /// The first `len_bytes` bytes of up to `N` messages.
 pub(crate) struct SideBySide<'a, const N: usize> {
@@ -112,6 +113,57 @@ impl<'a, const N: usize> SideBySide<'a, N> {
             // SAFETY: each output has these bytes, as asserted, and `&mut self` excludes every other view of
             // them.
             word.store(unsafe { std::slice::from_raw_parts_mut(place.add(at), W::BYTES) });
+        }
+    }
+
+    /// Makes the input of the first message that of absent ones, too, so that [`SideBySide::blocks`] can read whole
+    /// registers.
+    ///
+    /// # Panics
+    /// If there is no message.
+    #[inline(always)]
+    pub(crate) fn fill_up(&mut self) {
+        assert!(self.count > 0);
+        let first = self.inputs[0];
+        self.inputs[self.count..].fill(first);
+    }
+
+    /// The block at byte `at` of as many messages as a register has lanes: those of register `register`. Call
+    /// [`SideBySide::fill_up`] before.
+    ///
+    /// # Panics
+    /// If it would reach past the end, or if the register does not exist.
+    #[inline(always)]
+    pub(crate) fn blocks<W: AesLanes>(&self, isa: W::Isa, register: usize, at: usize) -> W {
+        assert!(self.len_bytes.checked_sub(BLOCK_BYTES).is_some_and(|last| at <= last));
+        let places = &self.inputs[register * W::BLOCKS..][..W::BLOCKS];
+        // SAFETY: each input has these bytes, as asserted. `fill_up` replaced the null pointers.
+        let block = |lane: usize| unsafe { &*places[lane].add(at).cast::<Block>() };
+        let mut word = W::broadcast(isa, block(W::BLOCKS - 1));
+        for lane in (0..W::BLOCKS - 1).rev() {
+            word = word.preceded_by(W::broadcast(isa, block(lane)));
+        }
+        word
+    }
+
+    /// Writes the lanes of register `register` as the blocks at byte `at` of the outputs. Absent messages have none.
+    ///
+    /// # Panics
+    /// As above.
+    #[inline(always)]
+    pub(crate) fn store_blocks<W: AesLanes>(&mut self, register: usize, at: usize, word: W) {
+        assert!(self.len_bytes.checked_sub(BLOCK_BYTES).is_some_and(|last| at <= last));
+        let first = register * W::BLOCKS;
+        let places = &self.outputs[first..][..W::BLOCKS];
+        // One comparison instead of one for each lane, for nearly all registers.
+        let are_all = first + W::BLOCKS <= self.written;
+        let mut turned = word;
+        for lane in (0..W::BLOCKS).rev() {
+            turned = turned.preceded_by(turned);
+            if are_all || first + lane < self.written {
+                // SAFETY: the output has these bytes, as asserted, and `&mut self` excludes every other view of them.
+                turned.store_lowest(unsafe { &mut *places[lane].add(at).cast::<Block>() });
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
-use crate::mode::chained::chain::{ChainMessage, Rule};
+use crate::mode::chained::chain::{ChainMessage, Rule, SHORT_CHAINS_MAX, ShortChains};
 use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::kernel::GcmKernel;
@@ -363,6 +363,33 @@ impl Program {
             let mut running = bound.begin();
             queue.work(lanes, |chains, blocks| running.chain(rule, chains, blocks));
         });
+    }
+
+    /// Runs chains of one short length to their ends, if the program has a kernel that takes them where they are.
+    /// `add` adds the chain of an item of each list. Otherwise does nothing and returns false.
+    #[inline(always)]
+    pub(crate) fn short_chains<'a, T>(
+        &self,
+        (rule, len_bytes): (Rule, usize),
+        mut chains: impl ExactSizeIterator<Item = T>,
+        add: impl Fn(&mut ShortChains<'a>, T),
+    ) -> bool {
+        let count = chains.len();
+        let Bound::Chains(kernel) = self.cheapest_for(count.min(self.lanes())) else { return false };
+        if count <= Depth::SHALLOW_CHAINS_MAX {
+            self.ran(len_bytes)
+        } else {
+            self.ran_many()
+        }
+        let lanes = kernel.lanes().min(SHORT_CHAINS_MAX);
+        for _ in 0..count.div_ceil(lanes) {
+            let mut short = ShortChains::new(len_bytes);
+            chains.by_ref().take(lanes).for_each(|chain| add(&mut short, chain));
+            if !kernel.run_short(rule, &mut short) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Advances a few chains by `blocks` blocks on this thread.

@@ -23,7 +23,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Family};
 use crate::kernel::serial::{RunsSerially as _, Serial};
 use crate::kernel::{Keys, Source, WholePart};
 use crate::message::AeadMessage;
-use crate::mode::chained::chain::{ChainKernel, ChainMessage, Rule};
+use crate::mode::chained::chain::{ChainKernel, ChainMessage, Rule, ShortChains};
 use crate::mode::chained::serial::ChainJob;
 use crate::mode::ctr::counter::Counter;
 use crate::mode::gcm::ghash::Ghash;
@@ -264,6 +264,11 @@ impl<W: AesLanes> ChainKernel for Cipher<W> {
             return Runner { cipher: self, inverse: None }.run_job(&mut job);
         }
         chains::run::<W, _>(self.isa, self.keys.split(), rule, chains, blocks);
+    }
+
+    fn run_short(&self, rule: Rule, chains: &mut ShortChains<'_>) -> bool {
+        chains::run_short::<W, _>(self.isa, self.keys.split(), rule, chains);
+        true
     }
 }
 

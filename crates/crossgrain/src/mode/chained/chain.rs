@@ -135,6 +135,50 @@ pub trait ChainKernel: WholePart {
 
     /// Advances every chain by `blocks` blocks.
     fn advance(&self, rule: Rule, chains: &mut [&mut ChainMessage<'_>], blocks: usize);
+
+    /// Runs chains to their ends, and returns whether the kernel can take them where they are.
+    fn run_short(&self, _rule: Rule, _chains: &mut ShortChains<'_>) -> bool {
+        false
+    }
+}
+
+/// The most chains of [`ShortChains`].
+pub(crate) const SHORT_CHAINS_MAX: usize = 32;
+
+/// A few chains of one short length. They stay where they are: making a [`ChainMessage`] of each would take longer
+/// than running it.
+pub struct ShortChains<'a> {
+    pub(crate) states: [Option<&'a mut Block>; SHORT_CHAINS_MAX],
+    pub(crate) messages: SideBySide<'a, SHORT_CHAINS_MAX>,
+    pub(crate) len_bytes: usize,
+}
+
+impl fmt::Debug for ShortChains<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ShortChains({} of {} bytes, secret)", self.messages.count(), self.len_bytes)
+    }
+}
+
+impl<'a> ShortChains<'a> {
+    /// No chains yet. Each will have this many bytes.
+    #[inline(always)]
+    pub(crate) fn new(len_bytes: usize) -> Self {
+        Self { states: [const { None }; SHORT_CHAINS_MAX], messages: SideBySide::new(len_bytes), len_bytes }
+    }
+
+    /// Adds a chain whose blocks are replaced.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, state: &'a mut Block, buffers: &'a mut Buffers<'_>) {
+        self.states[self.messages.count()] = Some(state);
+        self.messages.push(buffers);
+    }
+
+    /// Adds a chain without output.
+    #[inline(always)]
+    pub(crate) fn push_input(&mut self, state: &'a mut Block, input: &'a [u8]) {
+        self.states[self.messages.count()] = Some(state);
+        self.messages.push_input(input);
+    }
 }
 
 /// Bytes in a cache line. On a CPU with other lines this only costs time.

@@ -234,6 +234,9 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Messages of one length up to this run where they are: see [`ShortChains`](chain::ShortChains).
+pub(crate) const SHORT_BYTES_MAX: usize = 1024;
+
 /// A chained mode in one direction.
 pub struct Chained<M> {
     program: Program,
@@ -305,6 +308,9 @@ impl<M: ChainedMode> Chained<M> {
     /// written in this case.
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         let _clear = ClearRegisters;
+        if !self.is_parallel() && self.short(messages) {
+            return Ok(());
+        }
         messages.iter().try_for_each(|message| Self::admit(&message.buffers))?;
         messages.iter_mut().for_each(|Message { chain, buffers }| self.go_on(chain, buffers));
         if self.is_parallel() {
@@ -363,6 +369,30 @@ impl<M: ChainedMode> Chained<M> {
         }
         chain.begin(tail);
         self.program.run(source, buffers.take());
+    }
+
+    /// Runs messages that all have the same few whole blocks, on this thread. Returns false for others, and if the
+    /// program has no kernel for them.
+    fn short(&self, messages: &mut [Message<'_>]) -> bool {
+        let Some(first) = messages.first() else { return true };
+        let len_bytes = first.buffers.len_bytes();
+        let is_alike = |message: &Message<'_>| {
+            message.buffers.len_bytes() == len_bytes && message.chain.within_bytes == 0
+        };
+        let total_bytes = len_bytes.saturating_mul(messages.len());
+        len_bytes.is_multiple_of(BLOCK_BYTES)
+            && (1..=SHORT_BYTES_MAX).contains(&len_bytes)
+            && !self.program.threads().pays(total_bytes)
+            && messages.iter().all(is_alike)
+            && self.program.short_chains(
+                (Rule::Replace(M::LINK), len_bytes),
+                messages.iter_mut(),
+                |chains, Message { chain, buffers }| chains.push(&mut chain.block, buffers),
+            )
+            && {
+                messages.iter_mut().for_each(|message| drop(message.buffers.take()));
+                true
+            }
     }
 
     /// Runs the whole blocks of one message.

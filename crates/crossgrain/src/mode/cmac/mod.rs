@@ -19,6 +19,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use self::serial::{CmacJob, LastKeys, split_last};
+use super::chained::SHORT_BYTES_MAX;
 use super::chained::chain::{ChainMessage, Data, Rule};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
@@ -186,7 +187,7 @@ impl Cmac {
 
 /// Continues chains over strings of whole blocks, many together. `program` encrypts bytes.
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
-    if strings.iter().all(|string| string.is_empty()) {
+    if strings.iter().all(|string| string.is_empty()) || short(program, threads, states, strings) {
         return;
     }
     let places = states.iter().zip(strings);
@@ -197,6 +198,20 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], 
         *state = chain.state;
         wipe(&mut chain.state);
     }
+}
+
+/// Continues chains over strings that all have the same few blocks, on this thread. Returns false for others, and if
+/// the program has no kernel for them.
+fn short(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) -> bool {
+    let len_bytes = strings[0].len();
+    len_bytes <= SHORT_BYTES_MAX
+        && strings.iter().all(|string| string.len() == len_bytes)
+        && !threads.pays(len_bytes * strings.len())
+        && program.short_chains(
+            (Rule::Absorb, len_bytes),
+            states.iter_mut().zip(strings),
+            |chains, (state, string)| chains.push_input(state, string),
+        )
 }
 
 /// K1 and K2, from L, the encrypted block of zeros (SP 800-38B §6.1).
