@@ -120,7 +120,10 @@ impl Program {
             // New kernels would take parts of the replaced key from the stack into their gaps.
             self.wipe_stack();
             let (plans, wipes_stack) = (Arc::clone(&self.plans), self.wipes_stack);
-            *self = Self::of_message(plans, &Keys::of(key, self.features), self.threads)?;
+            let program = Self::of_message(plans, &Keys::of(key, self.features), self.threads)?;
+            // The stack is wiped already.
+            self.wipes_stack = false;
+            *self = program;
             self.wipes_stack = wipes_stack;
         }
         Ok(is_bound_again)
@@ -132,7 +135,7 @@ impl Program {
     /// As [`Program::replace_key`].
     pub(crate) fn take_key(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.replace_key(key);
-        Self::wipe_rekeyed_stack([self]);
+        Self::wipe_rekeyed_stack([self], matches!(replaced, Ok(true)));
         replaced.map(drop)
     }
 
@@ -183,10 +186,11 @@ impl Program {
     }
 
     /// Overwrites the stack below the caller after the keys of programs were replaced, as deep as the runs under the
-    /// replaced keys used it.
-    pub(crate) fn wipe_rekeyed_stack<const N: usize>(programs: [&mut Self; N]) {
+    /// replaced keys used it. Programs that were bound again ([`Program::replace_key`]) have overwritten that already.
+    pub(crate) fn wipe_rekeyed_stack<const N: usize>(programs: [&mut Self; N], are_bound_again: bool) {
         let depths = programs.into_iter().map(|program| program.depth.max(program.reached.take()));
-        depths.fold(Depth::Shallow, Depth::max).wipe();
+        let depth = depths.fold(Depth::Shallow, Depth::max);
+        if are_bound_again { depth.wipe_setup() } else { depth.wipe() }
     }
 
     /// The plans, widest bundle first.

@@ -146,8 +146,9 @@ impl Ccm {
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
-        let replaced = self.counter.replace_key(key).and_then(|_| self.chain.replace_key(key));
-        Program::wipe_rekeyed_stack([&mut self.counter, &mut self.chain]);
+        let replaced =
+            self.counter.replace_key(key).and_then(|is_bound| Ok(is_bound | self.chain.replace_key(key)?));
+        Program::wipe_rekeyed_stack([&mut self.counter, &mut self.chain], matches!(replaced, Ok(true)));
         replaced.map(drop)
     }
 

@@ -83,16 +83,16 @@ impl Cmac {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. CMAC keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.program]);
-        replaced
+        Program::wipe_rekeyed_stack([&mut self.program], matches!(replaced, Ok(true)));
+        replaced.map(drop)
     }
 
-    /// [`Cmac::rekey`] for modes that wipe the stack themselves.
+    /// [`Cmac::rekey`] for modes that wipe the stack themselves. Returns whether the program was bound again.
     #[inline(never)]
-    pub(super) fn take_key(&mut self, key: &Key) -> Result<(), Error> {
-        self.program.replace_key(key)?;
+    pub(super) fn take_key(&mut self, key: &Key) -> Result<bool, Error> {
+        let is_bound_again = self.program.replace_key(key)?;
         self.set_last_keys();
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// Computes the keys of last blocks.

@@ -120,17 +120,17 @@ impl Eax {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.counter, self.cmac.program_mut()]);
-        replaced
+        let programs = [&mut self.counter, self.cmac.program_mut()];
+        Program::wipe_rekeyed_stack(programs, matches!(replaced, Ok(true)));
+        replaced.map(drop)
     }
 
-    /// A separate function, so that its stack frame can be wiped.
+    /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.
     #[inline(never)]
-    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
-        self.counter.replace_key(key)?;
-        self.cmac.take_key(key)?;
+    fn take_key(&mut self, key: &Key) -> Result<bool, Error> {
+        let is_bound_again = self.counter.replace_key(key)? | self.cmac.take_key(key)?;
         self.set_omacs();
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// Computes the first states and the tags of empty strings.

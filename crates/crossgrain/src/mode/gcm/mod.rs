@@ -163,13 +163,13 @@ impl Gcm {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.counter]);
-        replaced
+        Program::wipe_rekeyed_stack([&mut self.counter], matches!(replaced, Ok(true)));
+        replaced.map(drop)
     }
 
-    /// A separate function, so that its stack frame can be wiped.
+    /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.
     #[inline(never)]
-    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
+    fn take_key(&mut self, key: &Key) -> Result<bool, Error> {
         let is_bound_again = self.counter.replace_key(key)?;
         self.secret_counter.take();
         self.key.clone_from(key);
@@ -183,7 +183,7 @@ impl Gcm {
             let prepared = kernel.prepare(&h);
             *self.of_kernel.as_mut().unwrap_or(&mut self.ghash) = prepared;
         }
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// Binds the counter program and GHASH to a key. GHASH of the kernel comes last, if it is another one.

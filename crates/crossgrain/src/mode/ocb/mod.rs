@@ -140,17 +140,17 @@ impl Ocb {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.enciphers, &mut self.deciphers]);
-        replaced
+        let programs = [&mut self.enciphers, &mut self.deciphers];
+        Program::wipe_rekeyed_stack(programs, matches!(replaced, Ok(true)));
+        replaced.map(drop)
     }
 
-    /// A separate function, so that its stack frame can be wiped.
+    /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.
     #[inline(never)]
-    fn take_key(&mut self, key: &Key) -> Result<(), Error> {
-        self.enciphers.replace_key(key)?;
-        self.deciphers.replace_key(key)?;
+    fn take_key(&mut self, key: &Key) -> Result<bool, Error> {
+        let is_bound_again = self.enciphers.replace_key(key)? | self.deciphers.replace_key(key)?;
         self.offsets.set(&self.enciphers);
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// The nonce block (RFC 7253 §4.2), and the bits that it leaves out.

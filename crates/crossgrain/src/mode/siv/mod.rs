@@ -176,18 +176,18 @@ impl Siv {
     /// [`Error::OtherCipher`] for keys of another cipher or key size. The mode keeps its keys then.
     pub fn rekey(&mut self, key: &SivKey) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.counter, self.cmac.program_mut()]);
-        replaced
+        let programs = [&mut self.counter, self.cmac.program_mut()];
+        Program::wipe_rekeyed_stack(programs, matches!(replaced, Ok(true)));
+        replaced.map(drop)
     }
 
-    /// A separate function, so that its stack frame can be wiped.
+    /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.
     #[inline(never)]
-    fn take_key(&mut self, key: &SivKey) -> Result<(), Error> {
-        self.counter.replace_key(&key.counter)?;
-        self.cmac.take_key(&key.mac)?;
+    fn take_key(&mut self, key: &SivKey) -> Result<bool, Error> {
+        let is_bound_again = self.counter.replace_key(&key.counter)? | self.cmac.take_key(&key.mac)?;
         **self.begin = [0; BLOCK_BYTES];
         self.cmac.tag_block(&mut self.begin);
-        Ok(())
+        Ok(is_bound_again)
     }
 
     /// Adds the associated data and the nonce of each message to `sums`: S2V up to the plaintext. `sums` must

@@ -165,8 +165,8 @@ impl Xts {
     /// [`Error::OtherCipher`] for keys of another cipher or key size. The mode keeps its keys then.
     pub fn rekey(&mut self, key: &XtsKey) -> Result<(), Error> {
         let tweaks = self.tweaks.replace_key(&key.tweak);
-        let replaced = tweaks.and_then(|_| self.program.replace_key(&key.data));
-        Program::wipe_rekeyed_stack([&mut self.program, &mut self.tweaks]);
+        let replaced = tweaks.and_then(|is_bound| Ok(is_bound | self.program.replace_key(&key.data)?));
+        Program::wipe_rekeyed_stack([&mut self.program, &mut self.tweaks], matches!(replaced, Ok(true)));
         self.program.ran_deeper();
         replaced.map(drop)
     }
