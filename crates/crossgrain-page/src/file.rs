@@ -5,8 +5,8 @@ use std::fmt::Display;
 use crossgrain::engine::wiping_stack;
 use crossgrain::mode::{Mode, Options};
 use crossgrain_container::{
-    Argon2id, CHUNK_BYTES, Header, Limits, Lock, Payload, SEALED_CHUNK_BYTES, Secret, Suite, key_from_file,
-    prefix, sealed_bytes,
+    Argon2id, CHUNK_BYTES, Error, Header, Limits, Lock, Payload, SEALED_CHUNK_BYTES, Secret, Suite,
+    key_from_file, prefix, sealed_bytes,
 };
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -93,12 +93,12 @@ impl OpenFile {
     /// Begins to open the file whose first bytes are in the room. Answers the name of its suite.
     pub(crate) fn begin_opening(&mut self) -> Result<(), String> {
         let mut rest = &self.room[..];
-        let header = Header::read(&mut rest).map_err(told)?;
-        let prefix = prefix(&mut rest).map_err(told)?;
+        let header = Header::read(&mut rest).map_err(refused)?;
+        let prefix = prefix(&mut rest).map_err(refused)?;
         let head_bytes = self.room.len() - rest.len();
         let input_key = self.input_key(&header, &Limits::default())?;
         let begun = header.payload_with_key(&input_key, &prefix, &Options::default());
-        let (payload, key) = begun.map_err(told)?;
+        let (payload, key) = begun.map_err(refused)?;
         self.begin(payload, key, head_bytes);
         self.is_sealing = false;
         self.set_answer(header.suite.name().as_bytes());
@@ -122,12 +122,12 @@ impl OpenFile {
     fn input_key(&mut self, header: &Header, limits: &Limits) -> Result<Zeroizing<Vec<u8>>, String> {
         let secret = Zeroizing::new(std::mem::take(&mut self.secret));
         if !self.is_key {
-            return header.input_key(Secret::Passphrase(&secret), limits).map_err(told);
+            return header.input_key(Secret::Passphrase(&secret), limits).map_err(refused);
         }
         let (suite, want) = (header.suite.name(), header.suite.key_bytes());
         let key = wiping_stack(|| key_from_file(suite, want, &secret))
             .map_err(|why| format!("the key file {why}"))?;
-        header.input_key(Secret::Key(&key), limits).map_err(told)
+        header.input_key(Secret::Key(&key), limits).map_err(refused)
     }
 
     fn begin(&mut self, payload: Payload, mut key: Zeroizing<Vec<u8>>, head_bytes: usize) {
@@ -218,4 +218,20 @@ fn begun(payload: Option<&Payload>) -> Result<&Payload, String> {
 
 fn told(error: impl Display) -> String {
     error.to_string()
+}
+
+/// The message for a file that cannot be opened. It names the remedy: a choice in the page's form, or options of
+/// the command line.
+fn refused(error: Error) -> String {
+    let remedy = match error {
+        Error::WantsPassphrase => " (under Secret, choose Passphrase)",
+        Error::WantsKey => " (under Secret, choose Key file)",
+        Error::WantsIdentity => " (on the command line: crossgrain decrypt --identity)",
+        Error::NotEncrypted => " (on the command line: crossgrain decrypt --bare --suite)",
+        Error::TooDemanding { .. } => {
+            " (on the command line: crossgrain decrypt --kdf-memory-max, --kdf-passes-max)"
+        }
+        _ => "",
+    };
+    format!("{error}{remedy}")
 }

@@ -3,7 +3,7 @@
 import { Engine } from "./engine.mjs";
 import { showPlans } from "./plans.mjs";
 
-const SUFFIX = ".sealed";
+const SUFFIX = ".cg";
 
 const at = (id) => document.getElementById(id);
 const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;

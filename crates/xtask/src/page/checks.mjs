@@ -21,6 +21,11 @@ const SUITES = [
   "aes-256-gcm", "aes-128-gcm", "serpent-256-eax", "aes-256-eax", "aes-256-ocb", "serpent-256-ocb", "aes-256-gcm-siv",
 ];
 const CHUNK_BYTES = 16 * 1024;
+// The first bytes of a header: magic, version and suite.
+const CONTEXT_BYTES = 12;
+// Headers of version 2: the length of the slots, their beginning, and the tag after them.
+const [SLOTS_LENGTH, SLOTS, HEADER_TAG_BYTES] = [12, 14, 32];
+const FORMAT = new URL("../../../../docs/format.md", import.meta.url);
 const PASSPHRASE = "correct horse — grüße";
 // A cheap derivation, which files state themselves.
 const CHEAP = ["--kdf-memory", "1MiB", "--kdf-passes", "1"];
@@ -70,6 +75,7 @@ async function exchange(tab) {
         check(readFileSync(path("opened")).equals(plain), true, `from the page: ${what}`);
         const cheap = secret.key ? [] : CHEAP;
         succeed("encrypt", "--suite", suite, ...cheap, ...option, "plain", "--force", "-o", "sealed");
+        check(sealed.bytes.subarray(0, CONTEXT_BYTES), readFileSync(path("sealed")).subarray(0, CONTEXT_BYTES), what);
         const opened = await tab.run({ task: "open", file: path("sealed"), ...secret });
         check(opened.error, "", what);
         check(opened.bytes?.equals(plain), true, `to the page: ${what}`);
@@ -80,13 +86,17 @@ async function exchange(tab) {
   }
 }
 
+// The remedy that the page adds to an error.
+const REMEDY = / \((on the command line: |under Secret, ).*\)$/;
+
 // The page refuses a file as the command line does, and leaves nothing.
 async function refused(tab, file, secret, option) {
   const { status, message } = crossgrain("decrypt", ...option, file, "--force", "-o", "opened");
   assert.notEqual(status, 0, file);
   const { error, bytes } = await tab.run({ task: "open", file: path(file), ...secret });
   assert.notEqual(error, "", `${file} is refused`);
-  check(message.includes(error.replace("the key file ", "")), true, `${file}: the page says '${error}', the program '${message}'`);
+  const shared = error.replace("the key file ", "").replace(REMEDY, "");
+  check(message.includes(shared), true, `${file}: the page says '${error}', the program '${message}'`);
   check(bytes, null, file);
   check([await tab.stored(), tab.complete.length], [[], 0], `${file} leaves nothing`);
   return error;
@@ -130,20 +140,94 @@ async function refusals(tab) {
   await refused(tab, "gcm", { key: path("other-key") }, ["--key-file", "other-key"]);
   write("short-key", "00112233\n");
   await refused(tab, "gcm", { key: path("short-key") }, ["--key-file", "short-key"]);
-  await refused(tab, "gcm", byWords, wordsOption);
+  remedied(await refused(tab, "gcm", byWords, wordsOption), "(under Secret, choose Key file)");
   succeed("encrypt", ...CHEAP, ...wordsOption, "plain", "--force", "-o", "words");
-  await refused(tab, "words", byKey, keyOption);
+  remedied(await refused(tab, "words", byKey, keyOption), "(under Secret, choose Passphrase)");
   write("other-words", "wrong\n");
   await refused(tab, "words", { passphrase: "wrong" }, ["--passphrase-file", "other-words"]);
   const text = readFileSync(path("words")).toString("latin1").replace("m=1024,t=1,", "m=1024,t=9999,");
   const demanding = Buffer.from(text, "latin1");
-  demanding[12] += 3;
+  demanding.writeUInt16BE(demanding.readUInt16BE(SLOTS_LENGTH) + 3, SLOTS_LENGTH);
+  demanding[SLOTS + 1] += 3; // the length of the parameters
   write("demanding", demanding);
-  await refused(tab, "demanding", byWords, wordsOption);
+  remedied(await refused(tab, "demanding", byWords, wordsOption), "--kdf-passes-max)");
+  const bare = ["--bare", "--suite", suite, ...keyOption];
+  succeed("encrypt", ...bare, "plain", "--force", "-o", "bare");
+  remedied(await refused(tab, "bare", byKey, keyOption), "(on the command line: crossgrain decrypt --bare --suite)");
   const differ = await tab.run({ task: "seal", file: path("plain"), passphrase: "one", again: "two" });
   check(differ.error, "the two passphrases differ: try again");
   const none = await tab.run({ task: "seal", file: path("plain") });
   check(none.error, "no passphrase was given: type one");
+}
+
+function remedied(error, remedy) {
+  check(error.endsWith(remedy), true, error);
+}
+
+// Files with several slots, and slots that were replaced.
+async function slots(tab) {
+  const key = path("key-aes-256-gcm");
+  const [byKey, keyOption] = [{ key }, ["--key-file", key]];
+  const [byWords, wordsOption] = [{ passphrase: PASSPHRASE }, ["--passphrase-file", "passphrase"]];
+  const [byOther, otherOption] = [{ passphrase: "wrong" }, ["--passphrase-file", "other-words"]];
+  const plain = randomBytes(40_000);
+  write("plain", plain);
+  const opens = async (file, secret, what) => {
+    const opened = await tab.run({ task: "open", file: path(file), ...secret });
+    check([opened.error, opened.bytes?.equals(plain)], ["", true], what);
+    await tab.forget();
+  };
+  const sealed = await tab.run({ task: "seal", file: path("plain"), suite: "aes-256-gcm", ...byWords });
+  write("by-page", sealed.bytes);
+  await tab.forget();
+  succeed("rekey", ...wordsOption, ...CHEAP, "--new-passphrase-file", "other-words", "by-page", "-o", "rekeyed");
+  await opens("rekeyed", byOther, "the new passphrase");
+  await refused(tab, "rekeyed", byWords, wordsOption);
+  succeed("rekey", ...otherOption, "--keep", "--new-key-file", key, "rekeyed", "-o", "two-slots");
+  await opens("two-slots", byOther, "the passphrase of two slots");
+  await opens("two-slots", byKey, "the key of two slots");
+  succeed("keygen", "--x25519", "-o", "identity");
+  const [recipient] = /age1\w+/.exec(readFileSync(path("identity"), "utf8"));
+  succeed("encrypt", ...wordsOption, ...CHEAP, "--recipient", recipient, "plain", "-o", "shared");
+  await opens("shared", byWords, "the passphrase of a file that has a recipient too");
+  succeed("encrypt", "--recipient", recipient, "plain", "-o", "recipient-only");
+  for (const [secret, option] of [[byWords, wordsOption], [byKey, keyOption]]) {
+    const error = await refused(tab, "recipient-only", secret, option);
+    remedied(error, "(on the command line: crossgrain decrypt --identity)");
+  }
+  const good = readFileSync(path("shared"));
+  const tag = SLOTS + good.readUInt16BE(SLOTS_LENGTH);
+  const commitment = tag + HEADER_TAG_BYTES + 24;
+  const cases = { "tag-changed": tag, "slot-changed": tag - 1, "commitment-of-2-changed": commitment };
+  for (const [what, at] of Object.entries(cases)) {
+    const bytes = Buffer.from(good);
+    bytes[at] ^= 1;
+    write(what, bytes);
+    await refused(tab, what, byWords, wordsOption);
+  }
+  write("within-the-slots", good.subarray(0, tag));
+  await refused(tab, "within-the-slots", byWords, wordsOption);
+  const newer = Buffer.from(good);
+  newer[CONTEXT_BYTES - 2] = 3;
+  write("newer", newer);
+  await refused(tab, "newer", byWords, wordsOption);
+}
+
+// The files of docs/format.md, of both versions.
+async function vectors(tab) {
+  for (const [, text] of readFileSync(FORMAT, "utf8").matchAll(/^```text\n(suite = [^]*?)```/gm)) {
+    const fields = new Map(text.trim().split("\n").map((line) => line.split(" = ")));
+    if (fields.has("bare")) continue;
+    const file = write("vector", Buffer.from(fields.get("file").replaceAll(" ", ""), "hex"));
+    const secrets = [];
+    if (fields.has("passphrase")) secrets.push({ passphrase: fields.get("passphrase") });
+    if (fields.has("key")) secrets.push({ key: write("vector-key", `${fields.get("key")}\n`) });
+    for (const secret of secrets) {
+      const opened = await tab.run({ task: "open", file, ...secret });
+      check([opened.error, opened.bytes?.toString()], ["", JSON.parse(fields.get("plaintext"))], text);
+      await tab.forget();
+    }
+  }
 }
 
 // A cancelled file leaves nothing, whenever it is cancelled.
@@ -192,6 +276,8 @@ async function run(browser, server) {
   const tab = await Tab.open(browser, server.url, downloads);
   await exchange(tab);
   await refusals(tab);
+  await slots(tab);
+  await vectors(tab);
   await cancelled(tab);
   await leftovers(tab);
   checks += await accessible(tab, folder);
