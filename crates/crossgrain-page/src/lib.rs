@@ -5,9 +5,9 @@
 //! return the number of bytes of the answer, or −1 after an error. The answer is then the error message.
 //!
 //! The order of calls for a file: [`take_secret`], [`seal_file`] or [`open_file`], and [`seal`] or [`open`]
-//! for groups of chunks. For the AES-GCM suites, the worker computes whole chunks by WebCrypto instead. It gets
-//! their key from [`take_key`] and their nonces from [`nonces`]. The last, short chunk always comes here, so
-//! that this crate decides whether a file is complete. [`close`] overwrites all secrets.
+//! for groups of chunks. For the AES-GCM suites, other workers compute whole chunks by WebCrypto instead.
+//! Their key comes from [`take_key`] and their nonces from [`nonces`]. The last, short chunk always comes
+//! here, so that this crate decides whether a file is complete. [`close`] overwrites all secrets.
 //!
 //! Numbers of chunks are `f64`, because scripts have no 64-bit integers without conversion. They are exact:
 //! a file has at most 2³⁸ chunks.

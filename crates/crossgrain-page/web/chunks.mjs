@@ -1,116 +1,108 @@
 // The chunks of a file: read in groups, computed, and written in order.
 //
-// Two groups are computed at a time, while the next one is read and the one before is written. WebCrypto computes the
-// whole chunks of an AES-GCM group on the browser's own threads, all of them at once. The program in WebAssembly
-// computes everything else, and always the last chunk, so it decides whether a file is complete.
+// Several groups are computed at a time, while another worker reads and writes others. Other workers compute the whole
+// chunks of AES-GCM by WebCrypto. The program in WebAssembly computes everything else, and always the last chunk, so it
+// decides whether a file is complete.
 
-import { readable } from "./source.mjs";
+import { Ciphers } from "./ciphers.mjs";
 
-// Chunks in a group. WebCrypto needs many in flight, WebAssembly enough for the lanes of its kernels.
+// Chunks in a group. WebCrypto and the disk need many, WebAssembly enough for the lanes of its kernels.
 const GROUP_CHUNKS = { WebCrypto: 128, WebAssembly: 64 };
+
+// Results that wait to be written.
+const WRITES_MAX = 3;
 
 // A task on a file: `seal` or `open`. `key` is a key of WebCrypto, or null.
 export class Chunks {
-  constructor(engine, task, key) {
-    this.engine = engine;
-    this.task = task;
-    this.key = key;
+  #engine;
+  #task;
+  #disk;
+  #groupChunks;
+  #inBytes;
+  #ciphers = null;
+  #writes = [];
+
+  constructor(engine, task, key, disk) {
+    const { chunkBytes, sealedChunkBytes } = engine;
+    this.#engine = engine;
+    this.#task = task;
+    this.#disk = disk;
     this.by = key ? "WebCrypto" : "WebAssembly";
-    this.inBytes = task === "seal" ? engine.chunkBytes : engine.sealedChunkBytes;
+    this.#groupChunks = GROUP_CHUNKS[this.by];
+    const [inBytes, outBytes] = task === "seal" ? [chunkBytes, sealedChunkBytes] : [sealedChunkBytes, chunkBytes];
+    this.#inBytes = inBytes;
+    const call = task === "seal" ? "encrypt" : "decrypt";
+    if (key) this.#ciphers = new Ciphers(key, call, this.#groupChunks, inBytes, outBytes);
   }
 
-  // Runs all chunks of a file from a position on. `step` is called after each group with the bytes read so far, and
-  // may throw to end the run.
-  async run(file, from, sink, step) {
-    const groupChunks = GROUP_CHUNKS[this.by];
-    const source = readable(file, from, groupChunks * this.inBytes);
-    const stage = new Stage(sink);
+  // Runs all chunks of a file from a position on. The output begins with `head`. `step` is called after each group with
+  // the bytes read so far, and may throw to end the run.
+  async run(file, from, head, step) {
+    const groupBytes = this.#groupChunks * this.#inBytes;
+    const groupsMax = this.#ciphers?.groupsMax ?? 1;
+    const groups = [];
     try {
-      let coming = source.next();
-      let before = Promise.resolve([]);
-      for (let first = 0, isLast = false; !isLast; first += groupChunks) {
-        const bytes = await coming;
-        isLast = bytes.length < groupChunks * this.inBytes;
-        coming = isLast ? null : source.next();
-        coming?.catch(() => {}); // it is awaited in the next turn, unless this one fails
-        const current = this.#group(first, isLast, bytes);
-        current.catch(() => {}); // as above
-        await this.#write(await before, stage);
-        before = current;
-        step(from + first * this.inBytes + bytes.length);
+      this.#disk.read(file, from, groupBytes, groupsMax);
+      if (head.length > 0) await this.#write([head]);
+      for (let first = 0, isLast = false; !isLast; first += this.#groupChunks) {
+        const bytes = await this.#disk.next();
+        isLast = bytes.length < groupBytes;
+        const readBytes = from + first * this.#inBytes + bytes.length;
+        const group = this.#group(first, isLast, bytes);
+        group.catch(() => {}); // it is awaited later, unless an earlier one fails
+        groups.push(group);
+        if (groups.length >= groupsMax) await this.#write(await groups.shift());
+        step(readBytes);
       }
-      await this.#write(await before, stage);
-      await stage.flush();
+      for (const group of groups) await this.#write(await group);
+      while (this.#writes.length > 0) await this.#written();
     } finally {
-      stage.wipe();
+      for (const { value } of await Promise.allSettled(groups)) value?.forEach((part) => this.#reuse(part));
+      for (const { value } of await Promise.allSettled(this.#writes)) if (value) this.#reuse(value);
+      this.#ciphers?.close();
     }
   }
 
-  // Writes the parts of a group, and overwrites plaintext.
-  async #write(parts, stage) {
+  // Writes the parts of a group.
+  async #write(parts) {
     for (const part of parts) {
-      await stage.put(part);
-      if (this.task === "open") part.fill(0);
+      this.#writes.push(this.#disk.write(part));
+      if (this.#writes.length > WRITES_MAX) await this.#written();
     }
+  }
+
+  async #written() {
+    this.#reuse(await this.#writes.shift());
+  }
+
+  // Takes back the buffer of a part that was written, or overwrites it.
+  #reuse({ buffer }) {
+    if (buffer.byteLength === this.#ciphers?.outputBytes) this.#ciphers.reuse(buffer);
+    else if (buffer.byteLength > 0) new Uint8Array(buffer).fill(0);
   }
 
   // The results of a group in order.
   async #group(first, isLast, bytes) {
-    const wholeChunks = this.key ? Math.floor(bytes.length / this.inBytes) : 0;
-    const whole = bytes.subarray(0, wholeChunks * this.inBytes);
-    const parts = wholeChunks > 0 ? await this.#byWebCrypto(first, wholeChunks, whole) : [];
-    if (isLast || whole.length < bytes.length) {
-      const rest = bytes.subarray(whole.length);
-      parts.push(this.engine.run(this.task, first + wholeChunks, isLast, rest).slice());
+    const wholeChunks = this.#ciphers ? Math.floor(bytes.length / this.#inBytes) : 0;
+    const parts = [];
+    let input = bytes;
+    if (wholeChunks > 0) {
+      const done = await this.#ciphers.run(bytes, wholeChunks, this.#engine.nonces(first, wholeChunks));
+      input = done.input;
+      if (!done.output) this.#refuse(first, input.subarray(0, wholeChunks * this.#inBytes));
+      parts.push(done.output);
     }
-    if (this.task === "seal") bytes.fill(0);
+    const rest = input.subarray(wholeChunks * this.#inBytes);
+    if (isLast || rest.length > 0) {
+      parts.push(this.#engine.run(this.#task, first + wholeChunks, isLast, rest).slice());
+    }
+    this.#disk.reuse(input.buffer);
     return parts;
   }
 
-  async #byWebCrypto(first, count, bytes) {
-    const nonces = this.engine.nonces(first, count);
-    const call = this.task === "seal" ? "encrypt" : "decrypt";
-    const one = (_, number) => {
-      const iv = nonces.bytes.subarray(number * nonces.each, (number + 1) * nonces.each);
-      const chunk = bytes.subarray(number * this.inBytes, (number + 1) * this.inBytes);
-      return crypto.subtle[call]({ name: "AES-GCM", iv }, this.key, chunk);
-    };
-    try {
-      const made = await Promise.all(Array.from({ length: count }, one));
-      return made.map((buffer) => new Uint8Array(buffer));
-    } catch (error) {
-      if (this.task === "seal" || error.name !== "OperationError") throw error;
-      // WebCrypto does not say which chunk it refuses. The program does, in its message.
-      this.engine.run("open", first, false, bytes);
-      throw new Error("WebCrypto refuses a chunk that is authentic");
-    }
-  }
-}
-
-// Collects small results for one write.
-class Stage {
-  constructor(sink) {
-    this.sink = sink;
-    this.bytes = new Uint8Array(sink.writeBytes);
-    this.used = 0;
-  }
-
-  async put(part) {
-    if (this.used + part.length > this.bytes.length) await this.flush();
-    if (part.length > this.bytes.length) {
-      await this.sink.write(part);
-    } else {
-      this.bytes.set(part, this.used);
-      this.used += part.length;
-    }
-  }
-
-  async flush() {
-    if (this.used > 0) await this.sink.write(this.bytes.subarray(0, this.used));
-    this.used = 0;
-  }
-
-  wipe() {
-    this.bytes.fill(0);
+  // WebCrypto does not say which chunk it refuses. The program does, in its message.
+  #refuse(first, bytes) {
+    this.#engine.run("open", first, false, bytes);
+    throw new Error("WebCrypto refuses a chunk that is authentic");
   }
 }

@@ -1,11 +1,10 @@
-// Outputs, with the number of bytes that suits one write. A file gets its name only when it is complete: `finish` is
-// called after the last tag was verified, and `abandon` leaves nothing.
+// Outputs. A file gets its name only when it is complete: `finish` is called after the last tag was verified, and
+// `abandon` leaves nothing.
 
 // A file that the user chose. The browser writes to a temporary file in the same folder, which it renames at the end.
 export async function chosenFile(handle) {
   const stream = await handle.createWritable();
   return {
-    writeBytes: 4 << 20,
     write: (bytes) => stream.write(bytes),
     finish: () => stream.close(),
     async abandon() {
@@ -27,7 +26,6 @@ export async function storedFile(name) {
   const access = await handle.createSyncAccessHandle();
   let at = 0;
   return {
-    writeBytes: 256 << 10, // they stay in the cache of a core
     write(bytes) {
       while (bytes.length > 0) {
         const count = access.write(bytes, { at });

@@ -4,8 +4,9 @@
 // the page: `phase` with the method, `bytes` read so far, and at the end `done` or `failed` with one line.
 
 import { Chunks } from "./chunks.mjs";
+import { Disk } from "./disk.mjs";
 import { Engine, Refusal } from "./engine.mjs";
-import { chosenFile, removeEmpty, storedFile } from "./sink.mjs";
+import { removeEmpty } from "./sink.mjs";
 import { part } from "./source.mjs";
 
 // Progress is shown as often as this. Drawing the page takes time from the ciphers.
@@ -34,31 +35,33 @@ function checkCancelled() {
 
 async function work({ module, task, file, secret, isKey, suite, handle, storedName }) {
   const engine = new Engine(module);
-  let sink;
+  const disk = new Disk();
+  let isCreated = false;
   try {
     engine.takeSecret(secret, isKey);
     self.postMessage({ phase: "deriving" });
     const [head, begun] = await begin(engine, task, file, suite);
     const key = await engine.importKey(task === "seal" ? "encrypt" : "decrypt");
     checkCancelled();
-    const chunks = new Chunks(engine, task, key);
+    const chunks = new Chunks(engine, task, key, disk);
     self.postMessage({ phase: "running", by: chunks.by, suite: begun.suite });
-    sink = await (handle ? chosenFile(handle) : storedFile(storedName));
-    await sink.write(head);
+    await disk.create(handle, storedName);
+    isCreated = true;
     let shown = 0;
-    await chunks.run(file, begun.headBytes, sink, (bytes) => {
+    await chunks.run(file, begun.headBytes, head, (bytes) => {
       checkCancelled();
       if (performance.now() - shown < PROGRESS_MS) return;
       shown = performance.now();
       self.postMessage({ bytes });
     });
     checkCancelled();
-    await sink.finish();
+    await disk.finish();
   } catch (error) {
-    if (sink) await sink.abandon();
+    if (isCreated) await disk.abandon();
     else if (handle) await removeEmpty(handle);
     throw error;
   } finally {
+    await disk.close();
     engine.close();
   }
 }

@@ -10,6 +10,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { Source } from "../../../crossgrain-page/web/source.mjs";
 import { accessible } from "./accessible.mjs";
 import { Browser, serve } from "./chromium.mjs";
 import { large } from "./large.mjs";
@@ -230,6 +231,52 @@ async function vectors(tab) {
   }
 }
 
+// Reads bytes by groups of 300 bytes. `stream` makes the stream of a part of them.
+async function readBy(bytes, stream) {
+  const blob = new Blob([bytes]);
+  const slice = (from, to) => {
+    const part = blob.slice(from, to);
+    return { stream: () => stream(part), arrayBuffer: () => part.arrayBuffer() };
+  };
+  const source = new Source({ size: bytes.length, slice }, 0, 300, 20);
+  const groups = [];
+  for (let isLast = false; !isLast;) {
+    const group = await source.next(new ArrayBuffer(300));
+    groups.push(Buffer.from(group));
+    isLast = group.length < 300;
+  }
+  return Buffer.concat(groups);
+}
+
+// A stream of bytes that stops after the first of them, or ends there.
+function broken(part, isEnding) {
+  let isFirst = true;
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      if (isFirst) {
+        isFirst = false;
+        controller.enqueue(new Uint8Array(await part.slice(0, 100).arrayBuffer()));
+      } else if (isEnding) {
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } else {
+        await new Promise(() => {});
+      }
+    },
+  });
+}
+
+// Inputs are read whole if a stream stops, and if the browser has no streams into buffers.
+async function sources() {
+  const bytes = randomBytes(1000);
+  check((await readBy(bytes, (part) => part.stream())).equals(bytes), true, "a stream");
+  check((await readBy(bytes, (part) => broken(part, false))).equals(bytes), true, "a stream that stops");
+  check((await readBy(bytes, () => new ReadableStream({}))).equals(bytes), true, "a stream without buffers");
+  await assert.rejects(readBy(bytes, (part) => broken(part, true)), /was changed while it was read/);
+  checks += 1;
+}
+
 // A cancelled file leaves nothing, whenever it is cancelled.
 async function cancelled(tab) {
   write("plain", randomBytes(64 << 20));
@@ -274,6 +321,7 @@ async function run(browser, server) {
   mkdirSync(downloads);
   write("passphrase", `${PASSPHRASE}\n`);
   const tab = await Tab.open(browser, server.url, downloads);
+  await sources();
   await exchange(tab);
   await refusals(tab);
   await slots(tab);
