@@ -53,7 +53,10 @@ macro_rules! on_every_register {
 
 fn on_register<I: Isa>(law: fn(I)) {
     match I::detect(Features::of_cpu()) {
-        Some(isa) => law(isa),
+        Some(isa) => {
+            law(isa);
+            common::counted(1, "laws of a register");
+        }
         None => skip(I::NAME, "a circuit in its registers"),
     }
 }

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{painted, skip};
+use common::{counted, painted, skip};
 use crossgrain::engine::arch::{
     AesLanes, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Kernel, Lane32, Lane64, Register,
 };
@@ -28,7 +28,10 @@ macro_rules! on_each {
 /// Runs a law with the register's instructions enabled, if the CPU has them.
 fn run<W: Register>(law: fn(W::Isa), name: &str) {
     match W::Isa::detect(Features::of_cpu()) {
-        Some(isa) => isa.enter(Law::<W> { isa, law }),
+        Some(isa) => {
+            isa.enter(Law::<W> { isa, law });
+            counted(1, "laws of a register");
+        }
         None => skip(W::Isa::NAME, name),
     }
 }
