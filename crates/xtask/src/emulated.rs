@@ -1,20 +1,60 @@
-//! What the tasks for other machines share: test programs on them, the counts of what passed, and files that are
-//! exchanged with this machine.
+//! `cargo xtask emulated`: runs the short suites of `arm` and `wasm`, for every change. The complete ones run
+//! every night.
+//!
+//! Both tasks share the code below: test programs on other machines, the counts of passed cases, and files that
+//! are exchanged with this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use crate::steps::{self, Job, Program, Step};
 use crate::workspace::FEATURES;
 use crate::{Result, cargo, root, succeed, target};
 
+/// The tests of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suite {
+    /// Those of every change.
+    Short,
+    /// All of them.
+    Complete,
+}
+
+impl Suite {
+    pub(crate) const fn of(is_short: bool) -> Self {
+        if is_short { Self::Short } else { Self::Complete }
+    }
+
+    /// The names of the tests, from those of every change and those of every night.
+    pub(crate) fn tests(self, short: Tests, nightly: Tests) -> Vec<&'static str> {
+        let more = if self == Self::Complete { nightly } else { &[] };
+        short.iter().chain(more).copied().flatten().copied().collect()
+    }
+}
+
+/// Groups of test programs.
+pub(crate) type Tests = &'static [&'static [&'static str]];
+
+/// Each builds and runs on all cores, so they run in sequence.
+#[rustfmt::skip] // a table: one line a step
+const STEPS: &[Step] = &[
+    Step { name: "arm",  program: Program::Xtask, arguments: &["arm", "--short"], with: &[] },
+    Step { name: "wasm", program: Program::Xtask, arguments: &["wasm", "--short"], with: &[] },
+];
+
+/// Runs all steps, even if some fail. Succeeds if all do.
+pub(crate) fn run() -> ExitCode {
+    steps::summary(&steps::run([Job::Steps(STEPS)].into_iter()))
+}
+
 /// Suites whose files are exchanged: an instruction for GCM, and Serpent by registers.
-const SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
+const FILE_SUITES: [&str; 3] = ["aes-256-gcm", "aes-256-gcm-siv", "serpent-256-eax"];
 
 /// Lengths of the files: none, less than a chunk, and several chunks with a rest.
 const FILE_BYTES: [usize; 3] = [0, 1000, 200_003];
@@ -97,7 +137,7 @@ pub(crate) fn exchange(
     emulated: &dyn Fn() -> Command,
 ) -> Result<usize> {
     let mut count = 0;
-    for suite in SUITES {
+    for suite in FILE_SUITES {
         let keygen = ["keygen", "--suite", suite, "--force", "-o", suite];
         succeed(Command::new(native).args(keygen).current_dir(folder))?;
         for len_bytes in FILE_BYTES {

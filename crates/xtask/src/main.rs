@@ -46,6 +46,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
+use emulated::Suite;
+
 /// The result of a task. An error is one line, ready to be printed.
 type Result<T> = std::result::Result<T, String>;
 
@@ -61,9 +63,9 @@ struct Arguments {
 enum Task {
     /// Run all tests, whatever fails, and count
     Test {
-        /// Count a failure more: `check` was run before, and failed
-        #[arg(long)]
-        check_failed: bool,
+        /// Count a failure more: this task was run before, and failed; may be repeated
+        #[arg(long, value_name = "TASK")]
+        failed_before: Vec<String>,
     },
     /// Check what can be read in sources, documentation and machine code, whatever fails, and count
     Check,
@@ -84,14 +86,24 @@ enum Task {
     },
     /// Build the library and the program for 64-bit ARM, run their tests under qemu, and exchange files with
     /// this machine
-    Arm,
+    Arm {
+        /// Only the tests of every change
+        #[arg(long)]
+        short: bool,
+    },
     /// The same for a 32-bit CPU and a big-endian one
     Foreign,
     /// Check that the program compiles for other systems, and run it for Windows under Wine
     Platforms,
     /// Build the library, the container and the program for WebAssembly, run their tests in wasmtime and Node,
     /// and exchange files with this machine
-    Wasm,
+    Wasm {
+        /// Only the tests of every change
+        #[arg(long)]
+        short: bool,
+    },
+    /// Run `arm --short` and `wasm --short`, whatever fails, and count
+    Emulated,
     /// Build the browser page into target/page, and test it in Chromium
     Page {
         /// Exchange a file of 1 GiB too, and show speeds and memory
@@ -187,7 +199,7 @@ enum Task {
         /// Which; all of them unless given
         packages: Vec<package::Package>,
     },
-    /// Run what takes too long for every change: ignored tests, `asm --target aarch64`, `wasm`, `page`,
+    /// Run what takes too long for every change: ignored tests, `arm`, `asm --target aarch64`, `wasm`, `page`,
     /// `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
@@ -199,17 +211,18 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
-        Task::Test { check_failed } => Ok(test::run(check_failed)),
+        Task::Test { failed_before } => Ok(test::run(&failed_before)),
         Task::Check => Ok(check::run()),
         Task::Asm { page: true, .. } => asm::write_page().map(|()| ExitCode::SUCCESS),
         Task::Asm { list, target: Some(_), file, .. } => {
             asm::run_for_arm(list, file.as_deref()).map(|()| ExitCode::SUCCESS)
         }
         Task::Asm { list, file, .. } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Arm => qemu::run(&qemu::ARM),
-        Task::Foreign => qemu::run(&qemu::FOREIGN),
+        Task::Arm { short } => qemu::run(&qemu::ARM, Suite::of(short)),
+        Task::Emulated => Ok(emulated::run()),
+        Task::Foreign => qemu::run(&qemu::FOREIGN, Suite::Complete),
         Task::Platforms => platforms::run().map(|()| ExitCode::SUCCESS),
-        Task::Wasm => wasm::run(),
+        Task::Wasm { short } => wasm::run(Suite::of(short)),
         Task::Page { large } => page::run(large).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Semver { baseline } => semver::run(baseline.as_deref()).map(|()| ExitCode::SUCCESS),

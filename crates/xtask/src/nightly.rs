@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::emulated::Suite;
 use crate::{
     Result, asm, cargo, evidence, fuzz, mutants, page, platforms, python, qemu, root, sanitize, succeed,
     target, wasm,
@@ -43,15 +44,15 @@ pub(crate) fn run() -> Result<()> {
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }
-    if qemu::run(&qemu::ARM)? != ExitCode::SUCCESS {
+    if qemu::run(&qemu::ARM, Suite::Complete)? != ExitCode::SUCCESS {
         return Err("tests failed on emulated 64-bit ARM".to_owned());
     }
-    if qemu::run(&qemu::FOREIGN)? != ExitCode::SUCCESS {
+    if qemu::run(&qemu::FOREIGN, Suite::Complete)? != ExitCode::SUCCESS {
         return Err("tests failed on an emulated 32-bit or big-endian CPU".to_owned());
     }
     platforms::run()?;
     asm::run_for_arm(false, None)?;
-    if wasm::run()? != ExitCode::SUCCESS {
+    if wasm::run(Suite::Complete)? != ExitCode::SUCCESS {
         return Err("tests failed on WebAssembly".to_owned());
     }
     page::run(false)?;

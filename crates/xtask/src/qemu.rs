@@ -3,8 +3,8 @@
 //!
 //! `arm` is 64-bit ARM: a CPU with every extension, and cores of 2016 and 2019. `foreign` is a 32-bit CPU and a
 //! big-endian one, which run 64-bit integers. qemu takes about 17 times as long as a native run, so each machine
-//! has a choice of tests. The command line's files are exchanged with this machine: each side encrypts, and the
-//! other decrypts.
+//! has a choice of tests, and `--short` a choice of those. The command line's files are exchanged with this
+//! machine: each side encrypts, and the other decrypts.
 //!
 //! If a tool is missing, the task names it and counts as skipped.
 
@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::emulated::{Counts, exchange, fresh_folder, native_program, on_all_cores, runs, shown};
+use crate::emulated::{
+    Counts, Suite, Tests, exchange, fresh_folder, native_program, on_all_cores, runs, shown,
+};
 use crate::{Result, artifacts, cargo, has_std, root, target};
 
 /// A kind of CPU with Linux, and the machines that qemu emulates.
@@ -36,16 +38,23 @@ struct Machine {
     /// A core that qemu knows, or `max` for all of its extensions.
     core: &'static str,
     cap: &'static str,
-    /// Its tests, all in the library.
-    tests: &'static [&'static [&'static str]],
+    /// Its tests for every change, all in the library.
+    short: Tests,
+    /// Its further tests of every night.
+    nightly: Tests,
 }
 
-/// Tests of single registers and of names: quick, and different on each CPU.
-const REGISTERS: &[&str] = &["registers", "numbers", "names"];
+/// Tests of single registers, and published answers of modes: quick, and different on each CPU.
+const REGISTERS: &[&str] = &["registers", "mode_vectors"];
 
-/// Published answers, and the agreement of all kernels with the reference.
-const ANSWERS: &[&str] =
-    &["vectors", "serpent", "mode_vectors", "sealed", "agree", "modes", "search_kernels"];
+/// Names, numbers in lanes, and laws of circuits.
+const LAWS: &[&str] = &["names", "numbers", "laws"];
+
+/// Published answers.
+const ANSWERS: &[&str] = &["vectors", "serpent"];
+
+/// The agreement of all kernels with the reference.
+const AGREEMENT: &[&str] = &["sealed", "agree", "modes", "search_kernels"];
 
 /// A test that starts its own program again. This system cannot start a program for another CPU.
 const STARTS_ITSELF: &str = "the_environment_caps_what_is_not_capped_otherwise";
@@ -60,11 +69,11 @@ pub(crate) static ARM: [System; 1] = [System {
     emulator: "qemu-aarch64",
     usual_cap: "neon",
     machines: &[
-        Machine { core: "max",         cap: "neon",          tests: &[REGISTERS, ANSWERS, &["wycheproof"]] },
-        Machine { core: "neoverse-n1", cap: "neon",          tests: &[REGISTERS, &["vectors", "mode_vectors"]] },
-        Machine { core: "cortex-a72",  cap: "neon",          tests: &[REGISTERS, &["vectors", "mode_vectors"]] },
-        Machine { core: "max",         cap: "neon-aes-sha3", tests: &[&["mode_vectors"]] },
-        Machine { core: "max",         cap: "portable",      tests: &[&["mode_vectors"]] },
+        Machine { core: "max",         cap: "neon",          short: &[REGISTERS, ANSWERS], nightly: &[LAWS, AGREEMENT, &["wycheproof"]] },
+        Machine { core: "neoverse-n1", cap: "neon",          short: &[REGISTERS],          nightly: &[LAWS, ANSWERS] },
+        Machine { core: "cortex-a72",  cap: "neon",          short: &[REGISTERS],          nightly: &[LAWS, ANSWERS] },
+        Machine { core: "max",         cap: "neon-aes-sha3", short: &[REGISTERS],          nightly: &[ANSWERS] },
+        Machine { core: "max",         cap: "portable",      short: &[REGISTERS],          nightly: &[ANSWERS] },
     ],
 }];
 
@@ -77,7 +86,12 @@ pub(crate) static FOREIGN: [System; 2] = [
         libraries: ["/usr/arm-linux-gnueabihf", "libc6-dev-armhf-cross"],
         emulator: "qemu-arm",
         usual_cap: "portable",
-        machines: &[Machine { core: "max", cap: "portable", tests: &[REGISTERS, ANSWERS] }],
+        machines: &[Machine {
+            core: "max",
+            cap: "portable",
+            short: &[],
+            nightly: &[REGISTERS, LAWS, ANSWERS, AGREEMENT],
+        }],
     },
     System {
         name: "big-endian",
@@ -86,7 +100,12 @@ pub(crate) static FOREIGN: [System; 2] = [
         libraries: ["/usr/s390x-linux-gnu", "libc6-dev-s390x-cross"],
         emulator: "qemu-s390x",
         usual_cap: "portable",
-        machines: &[Machine { core: "max", cap: "portable", tests: &[REGISTERS, ANSWERS] }],
+        machines: &[Machine {
+            core: "max",
+            cap: "portable",
+            short: &[],
+            nightly: &[REGISTERS, LAWS, ANSWERS, AGREEMENT],
+        }],
     },
 ];
 
@@ -94,10 +113,10 @@ pub(crate) static FOREIGN: [System; 2] = [
 ///
 /// # Errors
 /// If a build fails, or a program cannot be run.
-pub(crate) fn run(systems: &'static [System]) -> Result<ExitCode> {
+pub(crate) fn run(systems: &'static [System], suite: Suite) -> Result<ExitCode> {
     let mut failed = 0;
     for system in systems {
-        failed += system.run()?;
+        failed += system.run(suite)?;
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -112,7 +131,7 @@ struct Built {
 
 impl System {
     /// Builds and runs everything. Returns the number of failed tests.
-    fn run(&'static self) -> Result<usize> {
+    fn run(&'static self, suite: Suite) -> Result<usize> {
         let missing = self.missing();
         if !missing.is_empty() {
             for what in missing {
@@ -120,8 +139,8 @@ impl System {
             }
             return Ok(0);
         }
-        let built = self.build()?;
-        let jobs: Vec<_> = self.jobs(&built).collect();
+        let built = self.build(suite)?;
+        let jobs: Vec<_> = self.jobs(&built, suite).collect();
         let counts = on_all_cores(&jobs, |&job| (job.0, self.run_one(job)));
         let folder = fresh_folder(&format!("{}-files", self.name))?;
         let [program, native] = &built.programs;
@@ -166,8 +185,8 @@ impl System {
     }
 
     /// Builds everything that is out of date.
-    fn build(&self) -> Result<Built> {
-        let mut names: Vec<_> = self.machines.iter().flat_map(|machine| machine.tests.concat()).collect();
+    fn build(&self, suite: Suite) -> Result<Built> {
+        let mut names: Vec<_> = self.machines.iter().flat_map(|machine| machine.tests(suite)).collect();
         names.sort_unstable();
         names.dedup();
         let mut build = cargo();
@@ -195,9 +214,10 @@ impl System {
     }
 
     /// Every test program on every machine, programs of the first machine first: it has the longest.
-    fn jobs<'b>(&self, built: &'b Built) -> impl Iterator<Item = Job<'b>> {
-        let of = |machine: &'static Machine| {
-            let is_of = |name: &str| machine.tests.concat().contains(&name);
+    fn jobs<'b>(&self, built: &'b Built, suite: Suite) -> impl Iterator<Item = Job<'b>> {
+        let of = move |machine: &'static Machine| {
+            let own = machine.tests(suite);
+            let is_of = move |name: &str| own.contains(&name);
             let tests = built.tests.iter().filter(move |(name, _)| is_of(name));
             tests.map(move |(name, path)| (machine, name.as_str(), path.as_path()))
         };
@@ -217,6 +237,12 @@ impl System {
     fn name_of(&self, machine: &Machine) -> String {
         let Machine { core, cap, .. } = machine;
         if *cap == self.usual_cap { (*core).to_owned() } else { format!("{core} {cap}") }
+    }
+}
+
+impl Machine {
+    fn tests(&self, suite: Suite) -> Vec<&'static str> {
+        suite.tests(self.short, self.nightly)
     }
 }
 

@@ -37,14 +37,14 @@ const LONG: &[&str] = &[
     "crossgrain agree",
 ];
 
-/// Runs all steps and test programs, even if some fail. Succeeds if all do, and `check` did before.
-pub(crate) fn run(check_failed: bool) -> ExitCode {
+/// Runs all steps and test programs, even if some fail. Succeeds if all do, and no task failed before.
+pub(crate) fn run(failed_before: &[String]) -> ExitCode {
     let (built, mut programs) = build();
     let place = |name: &str| LONG.iter().position(|long| *long == name).unwrap_or(LONG.len());
     programs.sort_by_key(|job| place(&job.name()));
     let beside = BESIDE.iter().map(|&row| Job::Steps(row));
     let mut runs = vec![built];
-    runs.extend(check_failed.then(|| Run::failed_before("check")));
+    runs.extend(failed_before.iter().map(|task| Run::failed_before(task)));
     runs.extend(steps::run(beside.chain(programs)));
     steps::summary(&runs)
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::emulated::{
-    Counts, exchange, fresh_folder, native_program, on_all_cores, read, shown, write_plain,
+    Counts, Suite, Tests, exchange, fresh_folder, native_program, on_all_cores, read, shown, write_plain,
 };
 use crate::{Result, artifacts, cargo, has_std, root, succeed, target};
 
@@ -113,31 +113,37 @@ fn script(path: &str) -> String {
     root().join(path).display().to_string()
 }
 
-/// Tests of single registers, of names and of estimates.
-const REGISTERS: &[&str] = &["registers", "numbers", "names", "laws", "tune"];
+/// Tests of single registers, and published answers of modes.
+const REGISTERS: &[&str] = &["registers", "mode_vectors"];
 
-/// Published answers, and the agreement of all kernels with the reference.
-const ANSWERS: &[&str] = &["vectors", "serpent", "mode_vectors", "sealed", "agree", "modes"];
+/// Names, numbers in lanes, laws of circuits, and estimates.
+const LAWS: &[&str] = &["names", "numbers", "laws", "tune"];
+
+/// Published answers.
+const ANSWERS: &[&str] = &["vectors", "serpent"];
+
+/// The agreement of all kernels with the reference.
+const AGREEMENT: &[&str] = &["sealed", "agree", "modes"];
 
 /// Encrypted files.
 const FILES: &[&str] = &["container", "failures"];
-
-/// The few tests of a machine that shares its kernels with another one.
-const FEW: &[&str] = &["registers", "vectors", "mode_vectors"];
 
 /// A build in an engine.
 struct Machine {
     engine: Engine,
     build: Build,
-    tests: &'static [&'static [&'static str]],
+    /// Its tests for every change.
+    short: Tests,
+    /// Its further tests of every night.
+    nightly: Tests,
 }
 
 #[rustfmt::skip] // a table: one line a machine
 const MACHINES: [Machine; 4] = [
-    Machine { engine: Engine::Node,     build: Build::Simd128,  tests: &[REGISTERS, ANSWERS, FILES] },
-    Machine { engine: Engine::Wasmtime, build: Build::Simd128,  tests: &[FEW, FILES] },
-    Machine { engine: Engine::Wasmtime, build: Build::Integers, tests: &[FEW, FILES] },
-    Machine { engine: Engine::Node,     build: Build::Integers, tests: &[FEW] },
+    Machine { engine: Engine::Node,     build: Build::Simd128,  short: &[REGISTERS, ANSWERS], nightly: &[LAWS, AGREEMENT, FILES] },
+    Machine { engine: Engine::Wasmtime, build: Build::Simd128,  short: &[REGISTERS],          nightly: &[&["vectors"], FILES] },
+    Machine { engine: Engine::Wasmtime, build: Build::Integers, short: &[REGISTERS],          nightly: &[&["vectors"], FILES] },
+    Machine { engine: Engine::Node,     build: Build::Integers, short: &[REGISTERS],          nightly: &[&["vectors"]] },
 ];
 
 /// Tests that WebAssembly cannot run: one starts its own program again, the others need several threads.
@@ -161,7 +167,7 @@ const RAW: [(&str, &str, usize, usize); 4] = [
 ///
 /// # Errors
 /// If the build fails, or a program cannot be run.
-pub(crate) fn run() -> Result<ExitCode> {
+pub(crate) fn run(suite: Suite) -> Result<ExitCode> {
     for target in [TARGET, PAGE_TARGET] {
         if !has_std(target) {
             println!("skipped: wasm (rustup target add {target})");
@@ -181,14 +187,14 @@ pub(crate) fn run() -> Result<ExitCode> {
     let native = native_program()?;
     let mut failed = 0;
     for build in BUILDS {
-        let built = Built::new(build)?;
+        let built = Built::new(build, suite)?;
         let machines = machines.iter().filter(|machine| machine.build == build);
         for machine in machines {
             let Some((_, Some(engine))) = engines.iter().find(|(of, _)| *of == machine.engine) else {
                 continue;
             };
             let name = format!("{} {}", machine.engine.name(), build.name());
-            let tests = machine.tests.concat();
+            let tests = suite.tests(machine.short, machine.nightly);
             let jobs: Vec<_> =
                 built.tests.iter().filter(|(test, _)| tests.contains(&test.as_str())).collect();
             let counts = on_all_cores(&jobs, |(test, path)| run_test(engine, &name, test, path));
@@ -237,9 +243,10 @@ struct Built {
 
 impl Built {
     /// Builds everything that is out of date.
-    fn new(build: Build) -> Result<Self> {
+    fn new(build: Build, suite: Suite) -> Result<Self> {
         let machines = MACHINES.iter().filter(|machine| machine.build == build);
-        let mut names: Vec<_> = machines.flat_map(|machine| machine.tests.concat()).collect();
+        let mut names: Vec<_> =
+            machines.flat_map(|machine| suite.tests(machine.short, machine.nightly)).collect();
         names.sort_unstable();
         names.dedup();
         // One call of cargo, or each would compile the library with other features of its dependencies.
