@@ -10,7 +10,7 @@ use clap::Subcommand;
 use crossgrain::engine::device::Kernel;
 use crossgrain::engine::text::{escaped, grouped};
 use crossgrain::engine::tune::{Confirmed, Contradiction, Scope, confirm, measure_costs};
-use crossgrain::engine::variant::{Policy, Variant, table};
+use crossgrain::engine::variant::{Policy, Variant, find, table};
 use crossgrain::plan::graph::BULK_BYTES;
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, TableReuse};
 #[cfg(feature = "gpu")]
@@ -103,13 +103,17 @@ pub(crate) fn keep(wisdom: &Wisdom) -> Result<(), Error> {
     wisdom.merge(&path).map_err(|refused| failed(&path, &refused)).map(drop)
 }
 
-/// The stored wisdom, which is read once. A refused file causes a message, and a missing file does not.
+/// The stored wisdom, which is read once. A refused file causes a message, as do costs that are not used. A
+/// missing file does not.
 fn read() -> Option<&'static Wisdom> {
     static KEPT: OnceLock<Option<Wisdom>> = OnceLock::new();
     let kept = KEPT.get_or_init(|| {
         let path = default_path()?;
         match Wisdom::load(&path) {
-            Ok(wisdom) => Some(wisdom),
+            Ok(wisdom) => {
+                tell_unknown(&path, &wisdom);
+                Some(wisdom)
+            }
             Err(Refused::Missing) => None,
             Err(refused) => {
                 error::tell(&format!("wisdom ignored: {}: {refused}", shown(&path)));
@@ -120,8 +124,22 @@ fn read() -> Option<&'static Wisdom> {
     kept.as_ref()
 }
 
+/// Reports costs of ciphers and variants that this program does not have.
+fn tell_unknown(path: &Path, wisdom: &Wisdom) {
+    let unknown = wisdom.unknown();
+    if unknown > 0 {
+        error::tell(&format!(
+            "wisdom used in part: {}: {} of its costs are of kernels that this program does not have: measure again, \
+             or use the program that measured them",
+            shown(path),
+            grouped(unknown)
+        ));
+    }
+}
+
 fn show(path: &Path, json: bool) -> Result<(), Error> {
     let wisdom = kept(path)?;
+    tell_unknown(path, &wisdom);
     let age_s = age_s(path);
     let Fingerprint { version, cpu, features, .. } = wisdom.signature();
     let counts: Vec<_> =
@@ -172,9 +190,10 @@ impl Kept {
         let runs =
             |variant: &&Variant| variant.is_available(Features::of_cpu()) && variant.serves(cipher.family());
         let missing = table().iter().filter(runs).filter(|variant| !known(variant)).count();
-        let mut spreads: Vec<_> = costs.iter().filter_map(|(_, known)| known.spread).collect();
+        let own: Vec<_> = costs.iter().filter(|(name, _)| find(name).is_ok()).collect();
+        let mut spreads: Vec<_> = own.iter().filter_map(|(_, known)| known.spread).collect();
         spreads.sort_by(f64::total_cmp);
-        Self { cipher, count: costs.iter().count(), missing, spread: spreads.get(spreads.len() / 2).copied() }
+        Self { cipher, count: own.len(), missing, spread: spreads.get(spreads.len() / 2).copied() }
     }
 }
 
@@ -290,6 +309,7 @@ fn import(path: &Path, file: &Path) -> Result<(), Error> {
         }
         refused => failed(file, &refused),
     })?;
+    tell_unknown(file, &wisdom);
     wisdom.merge(path).map_err(|refused| failed(path, &refused)).map(drop)
 }
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crossgrain::Cipher;
-use crossgrain::plan::Costs;
+use crossgrain::plan::compose::Cost;
+use crossgrain::plan::{Costs, Known};
 use crossgrain::wisdom::{Fingerprint, Wisdom};
 use tempfile::TempDir;
 
@@ -165,6 +166,26 @@ fn refused_wisdom_costs_one_line_and_work_goes_on() {
         assert!(line.starts_with("crossgrain: wisdom ignored: "), "{line}");
         assert_eq!(fs::read_to_string(home.kept()).unwrap(), text, "it is not touched");
     }
+}
+
+/// Costs of a program with more kernels: each command that reads them prints one line, and keeps them.
+#[test]
+fn costs_of_a_larger_program_cost_one_line() {
+    let home = Home::new();
+    let unknown = ["no/such/variant", "another"].map(|name| (name.to_owned(), Known::from(Cost::fixed(1.0))));
+    let estimates = Costs::estimates(Cipher::Aes128);
+    let known = estimates.iter().map(|(name, known)| (name.to_owned(), known));
+    let mut larger = Wisdom::new(Fingerprint::here());
+    larger.insert(Cipher::Aes128, &known.chain(unknown).collect());
+    fs::write(home.0.path().join("in.json"), larger.to_json()).unwrap();
+    let shows = home.run(&["wisdom", "import", "in.json"]);
+    assert!(one_line(&shows).contains("in.json: 2 of its costs"), "{shows:?}");
+    assert_eq!(Wisdom::load(&home.kept()), Ok(larger));
+    assert!(one_line(&home.encrypts_as_ever()).starts_with("crossgrain: wisdom used in part: "));
+    let shows = home.run(&["wisdom", "show", "--json"]);
+    one_line(&shows);
+    let json: serde_json::Value = serde_json::from_slice(&shows.stdout).unwrap();
+    assert_eq!(json["costs"], serde_json::json!({"aes-128": estimates.iter().count()}));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Wisdom is read back unchanged, or refused as a whole with one line. Writers that run at the same time lose
-//! nothing.
+//! Wisdom is read back unchanged, or refused as a whole with one line. Costs that only another build knows are
+//! counted and kept. Writers that run at the same time lose nothing.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -13,7 +13,6 @@ use std::thread;
 
 use common::{capped, key, painted};
 use crossgrain::Cipher;
-use crossgrain::engine::cipher::Entry;
 use crossgrain::engine::device::Kernel;
 use crossgrain::engine::variant::{Action, Policy, Variant, table};
 use crossgrain::mode::{Ctr, Options};
@@ -209,12 +208,12 @@ fn a_changed_file_is_refused_wherever_it_is_changed() {
 #[test]
 fn garbage_is_refused() {
     let negative = small().to_json().replacen("12.5", "-12.5", 1);
-    let unknown = small().to_json().replacen(&table()[0].name, "no/such/variant", 1);
+    let renamed = small().to_json().replacen(&table()[0].name, "no/such/variant", 1);
     let cipher = small().to_json().replacen("aes-128\":", "aes-127\":", 1);
     let twice = small().to_json().repeat(2);
     let deep = "[".repeat(100_000);
     let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":4}", "{\"format\":-1}"];
-    for text in texts.into_iter().chain([&*negative, &*unknown, &*cipher, &*twice, &*deep]) {
+    for text in texts.into_iter().chain([&*negative, &*renamed, &*cipher, &*twice, &*deep]) {
         assert_ne!(text, small().to_json());
         assert!(matches!(refusal(text), Refused::Corrupt(_)), "{text:.40}");
     }
@@ -223,6 +222,49 @@ fn garbage_is_refused() {
     assert!(matches!(Wisdom::load(&folder.file()), Err(Refused::Corrupt(_))));
     fs::write(folder.file(), " ".repeat(20 << 20)).unwrap();
     assert!(matches!(Wisdom::load(&folder.file()), Err(Refused::Corrupt(_))));
+}
+
+/// Costs of names that this build does not have are counted, kept by a merge, and used by no plan.
+#[test]
+fn costs_of_a_larger_build_are_counted_and_kept() {
+    let (cipher, folder) = (Cipher::Aes128, Folder::new());
+    let known = small().costs(cipher).unwrap().clone();
+    let unknown = ["no/such/variant", "another"].map(|name| (name.to_owned(), Known::from(Cost::FREE)));
+    let own = known.iter().map(|(name, known)| (name.to_owned(), known));
+    let mut larger = small();
+    larger.insert(cipher, &own.chain(unknown).collect());
+    assert_eq!((small().unknown(), larger.unknown()), (0, 2));
+    larger.save(&folder.file()).unwrap();
+    let loaded = Wisdom::load(&folder.file()).unwrap();
+    assert_eq!((loaded.unknown(), &loaded), (2, &larger));
+    let plans = [&known, loaded.costs(cipher).unwrap()].map(|costs| {
+        let options = Options { costs: Some(Arc::new(costs.clone())), ..capped("portable", 1) };
+        let ctr = Ctr::with_options(&key(cipher, 3), &[0; 16], &options).unwrap();
+        ctr.plans().iter().map(ToString::to_string).collect::<Vec<_>>()
+    });
+    assert_eq!(plans[0], plans[1]);
+    // Other ciphers leave these costs in the file. New costs of the same cipher replace all of its costs.
+    assert_eq!(wisdom(&[Cipher::Aes256]).merge(&folder.file()).unwrap().unknown(), 2);
+    assert_eq!(small().merge(&folder.file()).unwrap().unknown(), 0);
+}
+
+#[test]
+fn costs_of_a_cipher_of_a_larger_build_are_counted_and_kept() {
+    let Fingerprint { version, cpu, features, variants } = Fingerprint::here();
+    let mut said = format!("{version}\n{cpu}\n{features}\n{variants}\nrot-13\nname\n").into_bytes();
+    said.extend([12.5, 0.5, -1.0].iter().flat_map(|figure: &f64| figure.to_le_bytes()));
+    let none = Wisdom::new(Fingerprint::here()).to_json();
+    let costs = none.replacen("\"costs\":{}", "\"costs\":{\"rot-13\":{\"name\":[12.5,0.5,null]}}", 1);
+    let (_, digest) = none.split_once("\"digest\":\"").unwrap();
+    let text = costs.replacen(&digest[..16], &fnv_1a(&said), 1);
+    let loaded = Wisdom::from_json(&text).unwrap();
+    assert_eq!(loaded.unknown(), 1);
+    assert_eq!(Wisdom::from_json(&loaded.to_json()), Ok(loaded.clone()));
+    let folder = Folder::new();
+    loaded.save(&folder.file()).unwrap();
+    assert_eq!(wisdom(&Cipher::ALL).merge(&folder.file()).unwrap().unknown(), 1);
+    let changed = text.replacen("rot-13", "rot-14", 1);
+    assert!(matches!(refusal(&changed), Refused::Corrupt(_)));
 }
 
 #[test]
@@ -343,26 +385,28 @@ fn a_plan_goes_by_the_costs_of_wisdom() {
     assert_eq!(steps.1, wholes.1);
 }
 
+fn fnv_1a(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
 /// FNV-1a of the names, each with a line end. The function is checked against published values.
 #[test]
 fn the_table_s_digest_is_fnv_1a() {
-    let digest = |text: &str| {
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        format!("{hash:016x}")
-    };
-    assert_eq!(["", "a", "foobar"].map(digest), ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
-    // Excludes searches, described ciphers, single steps and records with their own keys, which are in the table only with their
-    // features.
+    let of_text = ["", "a", "foobar"].map(|text| fnv_1a(text.as_bytes()));
+    assert_eq!(of_text, ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
+    // Excludes searches, single steps, records with their own keys and ciphers other than AES, which are in the
+    // table only with their features.
     let is_optional = |row: &Variant| match row.action {
-        Action::Search(..) => true,
+        Action::Search(..) | Action::SearchStep(..) => true,
         Action::Tile(..) => row.is_step(),
         Action::Fused(fused, ..) | Action::Pass(fused) => fused == Fused::OwnKeys,
         _ => false,
     };
-    let always =
-        |row: &&Variant| !is_optional(row) && row.family.is_none_or(|family| Entry::of(family).by_hand);
+    let of_aes = |row: &&Variant| row.family.is_none_or(|family| family == Cipher::Aes128.family());
+    let always = |row: &&Variant| !is_optional(row) && of_aes(row);
     let names: String = table().iter().filter(always).map(|row| format!("{}\n", row.name)).collect();
-    assert_eq!(Fingerprint::here().variants, digest(&names));
+    assert_eq!(Fingerprint::here().variants, fnv_1a(names.as_bytes()));
 }

@@ -7,11 +7,9 @@ use serde_json::json;
 
 use super::refused::Refused;
 use super::{DeviceCosts, Fingerprint, Wisdom, digest};
-use crate::block::Cipher;
 use crate::plan::compose::Cost;
 use crate::plan::{Costs, Known};
 use crate::text::quoted;
-use crate::variant::find;
 
 /// The format's version. Increase it with every change that older programs would misread.
 const FORMAT: u64 = 4;
@@ -54,7 +52,7 @@ impl Wisdom {
             costs.iter().map(row).collect()
         };
         let costs: BTreeMap<_, _> =
-            self.by_cipher.iter().map(|(&cipher, costs)| (cipher, rows(costs))).collect();
+            self.by_cipher.iter().map(|(cipher, costs)| (cipher, rows(costs))).collect();
         let device = |DeviceCosts { model, costs, threads }: &DeviceCosts| json!({"model": model, "costs": rows(costs), "threads": threads});
         let devices: BTreeMap<_, _> = self.devices().map(|(id, costs)| (id, device(costs))).collect();
         let Fingerprint { version, cpu, features, variants } = &self.signature;
@@ -66,6 +64,7 @@ impl Wisdom {
     }
 
     /// Parses the text of a file. It must be complete, and its signature must match this machine and version.
+    /// Costs of ciphers and variants that this build does not have are kept, and [`Wisdom::unknown`] counts them.
     ///
     /// # Errors
     /// [`Refused`] if the text is doubtful in any way. Nothing of it is then used.
@@ -81,11 +80,7 @@ impl Wisdom {
         body.signature.admit(&Fingerprint::here())?;
         let mut wisdom = Self::new(body.signature);
         for (cipher, rows) in body.costs {
-            let cipher: Cipher = cipher.parse().map_err(Refused::corrupt)?;
-            if let Some(refused) = rows.keys().find_map(|name| find(name).err()) {
-                return Err(Refused::corrupt(refused));
-            }
-            wisdom.by_cipher.insert(cipher.name(), read_rows(rows)?);
+            wisdom.by_cipher.insert(cipher, read_rows(rows)?);
         }
         for (id, Device { model, costs, threads }) in body.devices {
             wisdom.by_device.insert(id, DeviceCosts { model, costs: read_rows(costs)?, threads });
@@ -102,7 +97,7 @@ impl Wisdom {
         let Fingerprint { version, cpu, features, variants } = &self.signature;
         let mut said =
             [version, cpu, features, variants].map(|text| format!("{text}\n")).concat().into_bytes();
-        let ciphers = self.by_cipher.iter().map(|(cipher, costs)| ((*cipher).to_owned(), costs));
+        let ciphers = self.by_cipher.iter().map(|(cipher, costs)| (cipher.clone(), costs));
         let devices = self.devices().map(|(id, device)| (format!("{id}\n{}", device.model), &device.costs));
         for (of, costs) in ciphers.chain(devices) {
             said.extend(format!("{of}\n").bytes());

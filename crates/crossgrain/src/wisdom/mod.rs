@@ -1,8 +1,12 @@
 //! Wisdom: costs measured on this machine, stored in a file.
 //!
 //! The file is JSON. Its signature is the CPU, its instructions, this library's version and the names in the
-//! variant table. A file is refused as a whole if any of these differs, or if it is truncated or changed.
-//! Plans then use estimates, and results stay the same. This module reads and writes files only on request.
+//! variant table that every build has. A file is refused as a whole if any of these differs, or if it is
+//! truncated or changed. Plans then use estimates, and results stay the same.
+//!
+//! Cargo features decide which ciphers and variants a build has. A build reads the file of a build with other
+//! features: plans ignore the costs of unknown ciphers and variants, and [`Wisdom::merge`] keeps them. This
+//! module reads and writes files only on request.
 
 #[cfg(feature = "device")]
 mod devices;
@@ -18,12 +22,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::arch::{Features, cpu_model};
-use crate::block::Cipher;
-use crate::cipher::Entry;
+use crate::block::{Cipher, Family};
 use crate::plan::Costs;
 #[cfg(feature = "own-keys")]
 use crate::plan::Fused;
-use crate::variant::{Action, Variant, table};
+use crate::variant::{Action, Variant, find, table};
 
 /// The facts, apart from the variant, that costs depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -35,22 +38,21 @@ pub struct Fingerprint {
     pub cpu: String,
     /// The CPU's instructions, regardless of the cap.
     pub features: String,
-    /// A digest of the names of all variants.
+    /// A digest of the names of the variants that do not depend on Cargo features.
     pub variants: String,
 }
 
 impl Fingerprint {
     /// The signature of this machine and version.
     pub fn here() -> Self {
-        // Searches, derived kernels, single steps and kernels for records with their own keys are excluded. Cargo
-        // features decide whether they are in the table, and other plans do not depend on them.
-        let is_derived = |row: &&Variant| row.family.is_some_and(|family| !Entry::of(family).by_hand);
+        // Cargo features decide whether the table has searches, single steps, kernels for records with their own
+        // keys, and ciphers other than AES. A build without them can use the remaining costs.
         let is_optional = |row: &&Variant| match row.action {
-            Action::Search(..) => true,
+            Action::Search(..) | Action::SearchStep(..) => true,
             Action::Tile(..) if row.is_step() => true,
             #[cfg(feature = "own-keys")]
-            Action::Fused(fused, ..) | Action::Pass(fused) => fused == Fused::OwnKeys,
-            _ => is_derived(row),
+            Action::Fused(fused, ..) | Action::Pass(fused) if fused == Fused::OwnKeys => true,
+            _ => row.family.is_some_and(|family| family != Family::Aes),
         };
         let planned = table().iter().filter(|row| !is_optional(row));
         let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
@@ -96,7 +98,8 @@ impl Fingerprint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wisdom {
     signature: Fingerprint,
-    by_cipher: BTreeMap<&'static str, Costs>,
+    /// By the cipher's name. Another build's names of ciphers and variants are among them.
+    by_cipher: BTreeMap<String, Costs>,
     by_device: BTreeMap<String, DeviceCosts>,
 }
 
@@ -129,7 +132,7 @@ impl Wisdom {
     /// Stores the costs of a cipher, replacing any known before. Negative and non-finite costs are dropped,
     /// since they are not valid times of a variant.
     pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
-        self.by_cipher.insert(cipher.name(), sound(costs));
+        self.by_cipher.insert(cipher.name().to_owned(), sound(costs));
     }
 
     /// Stores the costs of a device, for example `cuda:0`, in the same way.
@@ -143,9 +146,20 @@ impl Wisdom {
         self.by_device.iter().map(|(id, device)| (id.as_str(), device))
     }
 
-    /// The costs of a cipher, if known.
+    /// The costs of a cipher, if known. Names of variants that this build does not have may be among them. Plans
+    /// ignore these.
     pub fn costs(&self, cipher: Cipher) -> Option<&Costs> {
         self.by_cipher.get(cipher.name())
+    }
+
+    /// The number of costs that name a cipher or a variant that this build does not have. Another set of Cargo
+    /// features may include it.
+    pub fn unknown(&self) -> usize {
+        let unknown = |(cipher, costs): (&String, &Costs)| {
+            let is_unknown = cipher.parse::<Cipher>().is_err();
+            costs.iter().filter(|(name, _)| is_unknown || find(name).is_err()).count()
+        };
+        self.by_cipher.iter().map(unknown).sum()
     }
 
     /// These costs, plus those in `older` for ciphers and devices that these lack.
