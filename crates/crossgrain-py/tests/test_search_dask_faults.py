@@ -1,7 +1,4 @@
-"""Key search on a cluster whose workers are killed, stopped or join: no candidate is lost, and none counts twice.
-
-`CROSSGRAIN_KILLS` is the number of workers that one test kills: 3 unless given.
-"""
+"""Key search on a cluster whose workers are lost, stopped or join: no candidate is lost, and none counts twice."""
 
 import gzip
 import os
@@ -19,8 +16,6 @@ from crossgrain import Search, search_shard
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals (not on this system)")
-
-KILLS = int(os.environ.get("CROSSGRAIN_KILLS", "3"))
 
 #: A file of `openssl enc -aes-256-cbc -pbkdf2 -iter 20 -a` with the passphrase word7000.
 FILE = (
@@ -91,28 +86,6 @@ def run(client, search, during=lambda tried: None, **options):
 
 def pids(client):
     return list(client.run(os.getpid).values())
-
-
-def test_workers_are_killed_again_and_again(client, expected, tmp_path):
-    killed, step = [], doubtful().size // (KILLS + 1)
-
-    def kill(tried):
-        if len(killed) < KILLS and tried > step * len(killed):
-            killed.append(min(pids(client) or [0]))
-            if killed[-1]:
-                os.kill(killed[-1], signal.SIGKILL)
-
-    assert run(client, doubtful(), kill, journal=tmp_path / "lost", retries=KILLS + 3) == expected
-    assert len([pid for pid in killed if pid]) >= min(KILLS, 1)
-    # The journal has every candidate once.
-    assert run_restored(client, tmp_path / "lost") == expected
-
-
-def run_restored(client, journal):
-    from crossgrain import dask
-
-    with pytest.warns(UserWarning, match="all that fit are returned"):
-        return dask.search(client, doubtful(), journal=journal, restore=True)
 
 
 def test_a_worker_joins_and_is_lost_for_ever(client, expected):

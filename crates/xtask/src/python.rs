@@ -39,6 +39,9 @@ const USED: [&str; 17] = [
 /// Packages that only the tests of the wheel use: another 230 MB.
 const USED_AT_NIGHT: [&str; 3] = ["dask[dataframe]", "duckdb", "pyarrow"];
 
+/// The number of workers of a cluster that a search loses in the nightly run.
+const KILLS: &str = "50";
+
 /// Runs the tests with the workspace's module.
 ///
 /// # Errors
@@ -46,10 +49,10 @@ const USED_AT_NIGHT: [&str; 3] = ["dask[dataframe]", "duckdb", "pyarrow"];
 pub(crate) fn run() -> Result<ExitCode> {
     let Some(environment) = environment(&NEEDED, &USED) else { return Ok(ExitCode::SUCCESS) };
     put_package(&environment, &workspace::build()?.module)?;
-    test(&environment)
+    test(&environment, None)
 }
 
-/// Runs the tests with a wheel.
+/// Runs the tests with a wheel, and those that are too long for every change.
 ///
 /// # Errors
 /// If a program cannot be started, or the wheel cannot be built or installed.
@@ -58,7 +61,7 @@ pub(crate) fn run_with_wheel() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     put_wheel(&environment, "dev")?;
-    test(&environment)
+    test(&environment, Some(KILLS))
 }
 
 /// Times the generators.
@@ -176,14 +179,16 @@ pub(crate) fn install(environment: &Path) -> Command {
     command
 }
 
-/// Runs the tests, and prints their counts in the format of Rust's tests.
-fn test(environment: &Path) -> Result<ExitCode> {
+/// Runs the tests, and prints their counts in the format of Rust's tests. `kills` is the number of workers that
+/// the tests of clusters kill.
+fn test(environment: &Path, kills: Option<&str>) -> Result<ExitCode> {
     let mut tests = Command::new(program(environment, "python"));
     let done = tests
         .args(["-m", "pytest", "-q"])
         // Keeps bytecode out of the source folders.
         .env_remove("PYTHONDONTWRITEBYTECODE")
         .env("CROSSGRAIN_PROGRAM", workspace::program())
+        .envs(kills.map(|kills| ("CROSSGRAIN_KILLS", kills)))
         .env("PYTHONPYCACHEPREFIX", environment.join("bytecode"))
         .current_dir(root())
         .stderr(Stdio::inherit())
