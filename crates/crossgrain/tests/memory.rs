@@ -14,6 +14,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
+mod rekeyed;
 mod scanner;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,7 @@ use crossgrain::stream::Stream;
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
-use scanner::{MASK, Needle, Scanner, rekeyed, signals};
+use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
 
 /// This variable is set in the child process.

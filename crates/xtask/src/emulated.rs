@@ -1,4 +1,4 @@
-//! `cargo xtask emulated`: runs the short suites of `arm` and `wasm`, for every change. The complete ones run
+//! `cargo xtask emulated`: runs the quick tests of `arm` and `wasm`. The complete suites run
 //! every night.
 //!
 //! Both tasks share the code below: test programs on other machines, the counts of passed cases, and files that
@@ -20,7 +20,7 @@ use crate::{Result, cargo, root, succeed, target};
 /// The tests of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suite {
-    /// Those of every change.
+    /// The quick ones.
     Short,
     /// All of them.
     Complete,
@@ -31,7 +31,7 @@ impl Suite {
         if is_short { Self::Short } else { Self::Complete }
     }
 
-    /// The names of the tests, from those of every change and those of every night.
+    /// The names of the tests, from the quick ones and those of every night.
     pub(crate) fn tests(self, short: Tests, nightly: Tests) -> Vec<&'static str> {
         let more = if self == Self::Complete { nightly } else { &[] };
         short.iter().chain(more).copied().flatten().copied().collect()

@@ -87,7 +87,7 @@ enum Task {
     /// Build the library and the program for 64-bit ARM, run their tests under qemu, and exchange files with
     /// this machine
     Arm {
-        /// Only the tests of every change
+        /// Only the quick tests
         #[arg(long)]
         short: bool,
     },
@@ -98,7 +98,7 @@ enum Task {
     /// Build the library, the container and the program for WebAssembly, run their tests in wasmtime and Node,
     /// and exchange files with this machine
     Wasm {
-        /// Only the tests of every change
+        /// Only the quick tests
         #[arg(long)]
         short: bool,
     },

@@ -38,7 +38,7 @@ struct Machine {
     /// A core that qemu knows, or `max` for all of its extensions.
     core: &'static str,
     cap: &'static str,
-    /// Its tests for every change, all in the library.
+    /// Its quick tests, all in the library.
     short: Tests,
     /// Its further tests of every night.
     nightly: Tests,

@@ -132,7 +132,7 @@ const FILES: &[&str] = &["container", "failures"];
 struct Machine {
     engine: Engine,
     build: Build,
-    /// Its tests for every change.
+    /// Its quick tests.
     short: Tests,
     /// Its further tests of every night.
     nightly: Tests,

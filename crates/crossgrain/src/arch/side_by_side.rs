@@ -8,7 +8,9 @@ use std::marker::PhantomData;
 
 use super::buffers::bytes_to_line;
 use super::{AesLanes, Buffers, Register};
-use crate::block::{BLOCK_BYTES, Block};
+
+/// Bytes of a lane, which holds a block.
+const LANE_BYTES: usize = 16;
 
 /// The first `len_bytes` bytes of up to `N` messages.
 pub(crate) struct SideBySide<'a, const N: usize> {
@@ -135,10 +137,10 @@ impl<'a, const N: usize> SideBySide<'a, N> {
     /// If it would reach past the end, or if the register does not exist.
     #[inline(always)]
     pub(crate) fn blocks<W: AesLanes>(&self, isa: W::Isa, register: usize, at: usize) -> W {
-        assert!(self.len_bytes.checked_sub(BLOCK_BYTES).is_some_and(|last| at <= last));
+        assert!(self.len_bytes.checked_sub(LANE_BYTES).is_some_and(|last| at <= last));
         let places = &self.inputs[register * W::BLOCKS..][..W::BLOCKS];
         // SAFETY: each input has these bytes, as asserted. `fill_up` replaced the null pointers.
-        let block = |lane: usize| unsafe { &*places[lane].add(at).cast::<Block>() };
+        let block = |lane: usize| unsafe { &*places[lane].add(at).cast::<[u8; LANE_BYTES]>() };
         let mut word = W::broadcast(isa, block(W::BLOCKS - 1));
         for lane in (0..W::BLOCKS - 1).rev() {
             word = word.preceded_by(W::broadcast(isa, block(lane)));
@@ -152,7 +154,7 @@ impl<'a, const N: usize> SideBySide<'a, N> {
     /// As above.
     #[inline(always)]
     pub(crate) fn store_blocks<W: AesLanes>(&mut self, register: usize, at: usize, word: W) {
-        assert!(self.len_bytes.checked_sub(BLOCK_BYTES).is_some_and(|last| at <= last));
+        assert!(self.len_bytes.checked_sub(LANE_BYTES).is_some_and(|last| at <= last));
         let first = register * W::BLOCKS;
         let places = &self.outputs[first..][..W::BLOCKS];
         // One comparison instead of one for each lane, for nearly all registers.
@@ -162,7 +164,7 @@ impl<'a, const N: usize> SideBySide<'a, N> {
             turned = turned.preceded_by(turned);
             if are_all || first + lane < self.written {
                 // SAFETY: the output has these bytes, as asserted, and `&mut self` excludes every other view of them.
-                turned.store_lowest(unsafe { &mut *places[lane].add(at).cast::<Block>() });
+                turned.store_lowest(unsafe { &mut *places[lane].add(at).cast::<[u8; LANE_BYTES]>() });
             }
         }
     }

@@ -4,7 +4,6 @@
 //! The secrets are held masked, and read buffers are overwritten, so the scanner does not find copies of its
 //! own.
 
-pub(crate) mod rekeyed;
 pub(crate) mod secrets;
 pub(crate) mod signals;
 
