@@ -29,7 +29,7 @@ use self::kernel::GcmParams;
 use super::aead::{Aead, Groups, by_groups, verdict};
 use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, ClearRegisters, wipe, wipe_setup_stack, wipe_stack};
+use crate::arch::{Buffers, ClearRegisters, wipe, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::message::{AeadMessage, Tag};
@@ -199,12 +199,13 @@ impl Gcm {
             Program::of_message(plans, &Keys::of(key, limits.features), threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         counter.counter_block(&mut h);
-        // A kernel's GHASH has powers for registers of the kernel's width. Its tables would take parts of the key from
-        // the stack into their gaps, and a later key would not overwrite them there.
-        let of_kernel = counter.gcm_mut().map(|kernel| {
-            wipe_setup_stack();
-            kernel.prepare(&h)
-        });
+        // The kernel's tables would take parts of the key from the stack into their gaps, and a later key would not
+        // overwrite them there.
+        if counter.gcm().is_some() {
+            counter.wipe_setup_stack();
+        }
+        // A kernel's GHASH has powers for registers of the kernel's width.
+        let of_kernel = counter.gcm_mut().map(|kernel| kernel.prepare(&h));
         let of_pass = pass.map(|pass| Ghash::new(&h, pass.needs));
         Ok(match (of_pass, of_kernel) {
             (Some(of_pass), of_kernel) => (counter, of_pass, of_kernel),
