@@ -380,7 +380,7 @@ impl<M: ChainedMode> Chained<M> {
             message.buffers.len_bytes() == len_bytes && message.chain.within_bytes == 0
         };
         let total_bytes = len_bytes.saturating_mul(messages.len());
-        len_bytes.is_multiple_of(BLOCK_BYTES)
+        let has_run = len_bytes.is_multiple_of(BLOCK_BYTES)
             && (1..=SHORT_BYTES_MAX).contains(&len_bytes)
             && !self.program.threads().pays(total_bytes)
             && messages.iter().all(is_alike)
@@ -388,11 +388,13 @@ impl<M: ChainedMode> Chained<M> {
                 (Rule::Replace(M::LINK), len_bytes),
                 messages.iter_mut(),
                 |chains, Message { chain, buffers }| chains.push(&mut chain.block, buffers),
-            )
-            && {
-                messages.iter_mut().for_each(|message| drop(message.buffers.take()));
-                true
+            );
+        if has_run {
+            for message in messages {
+                message.buffers.take();
             }
+        }
+        has_run
     }
 
     /// Runs the whole blocks of one message.
