@@ -134,12 +134,15 @@ impl<'a, const N: usize> SideBySide<'a, N> {
     /// [`SideBySide::fill_up`] before.
     ///
     /// # Panics
-    /// If it would reach past the end, or if the register does not exist.
+    /// If it would reach past the end, if the register does not exist, or if a message is absent and
+    /// [`SideBySide::fill_up`] was not called.
     #[inline(always)]
     pub(crate) fn blocks<W: AesLanes>(&self, isa: W::Isa, register: usize, at: usize) -> W {
         assert!(self.len_bytes.checked_sub(LANE_BYTES).is_some_and(|last| at <= last));
         let places = &self.inputs[register * W::BLOCKS..][..W::BLOCKS];
-        // SAFETY: each input has these bytes, as asserted. `fill_up` replaced the null pointers.
+        // Messages fill the list from its front.
+        assert!(!places[W::BLOCKS - 1].is_null());
+        // SAFETY: the inputs are there and have these bytes, as asserted.
         let block = |lane: usize| unsafe { &*places[lane].add(at).cast::<[u8; LANE_BYTES]>() };
         let mut word = W::broadcast(isa, block(W::BLOCKS - 1));
         for lane in (0..W::BLOCKS - 1).rev() {

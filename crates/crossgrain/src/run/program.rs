@@ -135,8 +135,7 @@ impl Program {
     /// As [`Program::replace_key`].
     pub(crate) fn take_key(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.replace_key(key);
-        Self::wipe_rekeyed_stack([self], matches!(replaced, Ok(true)));
-        replaced.map(drop)
+        Self::wipe_rekeyed_stack([self], replaced)
     }
 
     /// The bound plans, widest bundle first.
@@ -186,11 +185,20 @@ impl Program {
     }
 
     /// Overwrites the stack below the caller after the keys of programs were replaced, as deep as the runs under the
-    /// replaced keys used it. Programs that were bound again ([`Program::replace_key`]) have overwritten that already.
-    pub(crate) fn wipe_rekeyed_stack<const N: usize>(programs: [&mut Self; N], are_bound_again: bool) {
+    /// replaced keys used it. Programs that were bound again have overwritten that already: `replaced` is the result of
+    /// [`Program::replace_key`], and its error is returned.
+    pub(crate) fn wipe_rekeyed_stack<const N: usize>(
+        programs: [&mut Self; N],
+        replaced: Result<bool, Error>,
+    ) -> Result<(), Error> {
         let depths = programs.into_iter().map(|program| program.depth.max(program.reached.take()));
         let depth = depths.fold(Depth::Shallow, Depth::max);
-        if are_bound_again { depth.wipe_setup() } else { depth.wipe() }
+        if replaced == Ok(true) {
+            depth.wipe_setup()
+        } else {
+            depth.wipe()
+        }
+        replaced.map(drop)
     }
 
     /// The plans, widest bundle first.
@@ -370,7 +378,7 @@ impl Program {
     }
 
     /// Runs chains of one short length to their ends, if the program has a kernel that takes them where they are.
-    /// `add` adds the chain of an item of each list. Otherwise does nothing and returns false.
+    /// `add` adds a chain. Otherwise does nothing and returns false.
     #[inline(always)]
     pub(crate) fn short_chains<'a, T>(
         &self,

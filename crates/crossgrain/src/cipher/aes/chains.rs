@@ -10,7 +10,9 @@ use super::rounds::{RoundKey, rounds, with_due, with_first};
 use crate::arch::{AesLanes, Isa, Kernel, each, shuffles_whole_registers};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
-use crate::mode::chained::chain::{ChainMessage, Data, Link, Rule, SHORT_CHAINS_MAX, ShortChains};
+use crate::mode::chained::chain::{
+    ChainMessage, Data, Link, Rule, SHORT_CHAIN_BYTES_MAX, SHORT_CHAINS_MAX, ShortChains,
+};
 
 const _: () = assert!(SHORT_CHAINS_MAX == BUNDLE_BLOCKS_MAX);
 
@@ -30,7 +32,7 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
 ) {
     let by_squares = const { W::BLOCKS == 4 } && shuffles_whole_registers();
     for chains in chains.chunks_mut(IN_FLIGHT * W::BLOCKS) {
-        if chains.len() <= W::BLOCKS || blocks < STAGED_BLOCKS_MIN {
+        if chains.len() <= W::BLOCKS || blocks * BLOCK_BYTES <= SHORT_CHAIN_BYTES_MAX {
             let mut short = ShortChains::new(blocks * BLOCK_BYTES);
             for chain in &mut *chains {
                 let ChainMessage { state, data } = &mut **chain;
@@ -49,10 +51,6 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
         }
     }
 }
-
-/// Chains of fewer blocks are read and written block by block. To stage them costs more than it saves: stages are
-/// cleared before and wiped afterwards.
-const STAGED_BLOCKS_MIN: usize = 1024 / BLOCK_BYTES + 1;
 
 /// Runs chains to their ends.
 pub(super) fn run_short<W: AesLanes, K: RoundKey<W>>(

@@ -148,8 +148,7 @@ impl Ccm {
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced =
             self.counter.replace_key(key).and_then(|is_bound| Ok(is_bound | self.chain.replace_key(key)?));
-        Program::wipe_rekeyed_stack([&mut self.counter, &mut self.chain], matches!(replaced, Ok(true)));
-        replaced.map(drop)
+        Program::wipe_rekeyed_stack([&mut self.counter, &mut self.chain], replaced)
     }
 
     /// A block of flags, nonce and number, as a big-endian number.

@@ -142,6 +142,10 @@ pub trait ChainKernel: WholePart {
     }
 }
 
+/// The longest chains of [`ShortChains`]. To stage them would cost more than it saves: stages are cleared before and
+/// wiped afterwards. Longer ones evict each other's lines from the cache if they are not staged.
+pub(crate) const SHORT_CHAIN_BYTES_MAX: usize = 1024;
+
 /// The most chains of [`ShortChains`].
 pub(crate) const SHORT_CHAINS_MAX: usize = 32;
 

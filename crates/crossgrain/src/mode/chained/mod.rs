@@ -23,7 +23,7 @@ use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
-use self::chain::{ChainMessage, Data, Link, Rule};
+use self::chain::{ChainMessage, Data, Link, Rule, SHORT_CHAIN_BYTES_MAX};
 use super::registry::{
     CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
 };
@@ -234,9 +234,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Messages of one length up to this run where they are: see [`ShortChains`](chain::ShortChains).
-pub(crate) const SHORT_BYTES_MAX: usize = 1024;
-
 /// A chained mode in one direction.
 pub struct Chained<M> {
     program: Program,
@@ -381,7 +378,7 @@ impl<M: ChainedMode> Chained<M> {
         };
         let total_bytes = len_bytes.saturating_mul(messages.len());
         let has_run = len_bytes.is_multiple_of(BLOCK_BYTES)
-            && (1..=SHORT_BYTES_MAX).contains(&len_bytes)
+            && (1..=SHORT_CHAIN_BYTES_MAX).contains(&len_bytes)
             && !self.program.threads().pays(total_bytes)
             && messages.iter().all(is_alike)
             && self.program.short_chains(

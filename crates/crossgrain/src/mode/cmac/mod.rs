@@ -19,8 +19,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use self::serial::{CmacJob, LastKeys, split_last};
-use super::chained::SHORT_BYTES_MAX;
-use super::chained::chain::{ChainMessage, Data, Rule};
+use super::chained::chain::{ChainMessage, Data, Rule, SHORT_CHAIN_BYTES_MAX};
 use super::xts::tweak::double;
 use crate::arch::{Buffers, ClearRegisters, wipe};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
@@ -83,8 +82,7 @@ impl Cmac {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. CMAC keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.program], matches!(replaced, Ok(true)));
-        replaced.map(drop)
+        Program::wipe_rekeyed_stack([&mut self.program], replaced)
     }
 
     /// [`Cmac::rekey`] for modes that wipe the stack themselves. Returns whether the program was bound again.
@@ -204,7 +202,7 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], 
 /// the program has no kernel for them.
 fn short(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) -> bool {
     let len_bytes = strings[0].len();
-    len_bytes <= SHORT_BYTES_MAX
+    len_bytes <= SHORT_CHAIN_BYTES_MAX
         && strings.iter().all(|string| string.len() == len_bytes)
         && !threads.pays(len_bytes * strings.len())
         && program.short_chains(

@@ -121,8 +121,7 @@ impl Eax {
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
         let programs = [&mut self.counter, self.cmac.program_mut()];
-        Program::wipe_rekeyed_stack(programs, matches!(replaced, Ok(true)));
-        replaced.map(drop)
+        Program::wipe_rekeyed_stack(programs, replaced)
     }
 
     /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.

@@ -163,8 +163,7 @@ impl Gcm {
     /// [`Error::OtherCipher`] for a key of another cipher or key size. The mode keeps its key then.
     pub fn rekey(&mut self, key: &Key) -> Result<(), Error> {
         let replaced = self.take_key(key);
-        Program::wipe_rekeyed_stack([&mut self.counter], matches!(replaced, Ok(true)));
-        replaced.map(drop)
+        Program::wipe_rekeyed_stack([&mut self.counter], replaced)
     }
 
     /// A separate function, so that its stack frame can be wiped. Returns whether programs were bound again.

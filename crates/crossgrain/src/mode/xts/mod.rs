@@ -166,9 +166,9 @@ impl Xts {
     pub fn rekey(&mut self, key: &XtsKey) -> Result<(), Error> {
         let tweaks = self.tweaks.replace_key(&key.tweak);
         let replaced = tweaks.and_then(|is_bound| Ok(is_bound | self.program.replace_key(&key.data)?));
-        Program::wipe_rekeyed_stack([&mut self.program, &mut self.tweaks], matches!(replaced, Ok(true)));
+        let replaced = Program::wipe_rekeyed_stack([&mut self.program, &mut self.tweaks], replaced);
         self.program.ran_deeper();
-        replaced.map(drop)
+        replaced
     }
 
     /// Encrypts or decrypts sectors. The first one has the number `first_sector`; numbers wrap at 2¹²⁸. The
