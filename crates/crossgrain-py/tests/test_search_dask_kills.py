@@ -17,6 +17,8 @@ import crossgrain
 from crossgrain import Search, search_shard
 
 distributed = pytest.importorskip("distributed")
+Status = pytest.importorskip("distributed.core").Status
+dask_config = pytest.importorskip("dask.config")
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals (not on this system)"),
     pytest.mark.filterwarnings("ignore:all that fit are returned"),
@@ -66,8 +68,10 @@ class Killer(threading.Thread):
         while len(self.killed) < KILLS and not self.ended.wait(random.uniform(0, 0.4)):
             nanny = random.choice(list(self.cluster.workers.values()))
             worker = self.cluster.scheduler.workers.get(nanny.worker_address)
-            if worker is None or nanny.pid is None or nanny.pid in self.killed:
-                continue  # it starts
+            # A cluster gives a worker up that dies while it starts. The scheduler may know such a worker already.
+            is_running = nanny.process is not None and nanny.process.status == nanny.status == Status.running
+            if worker is None or not is_running or nanny.pid in self.killed:
+                continue
             if not worker.processing and time.monotonic() < until:
                 continue
             self.while_searching += bool(worker.processing)
@@ -106,6 +110,8 @@ def test_workers_are_killed_again_and_again(kind, tmp_path):
 
     with (
         pytest.MonkeyPatch.context() as patch,
+        # Otherwise a cluster gives a worker up that starts again 15 s after it was lost: it may have been killed twice.
+        dask_config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://"
         ) as cluster,
