@@ -42,8 +42,13 @@ pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
     ];
     let jobs = kinds.map(|(direction, source)| Job { cipher, direction, source });
     let jobs = jobs.into_iter().chain(Job::of_modes(cipher));
-    // Counters can be created in most representations. A forced load therefore means a job on bytes.
-    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || !job.source.counts();
+    // Counters can be created in most representations, and searches need conversions only between some steps. A
+    // forced load therefore means a job on bytes, and a forced store a job on data.
+    let means = |job: &Job| match variant.action {
+        Action::Load(_) => !job.source.counts() && !job.source.is_search(),
+        Action::Store(_) => !job.source.is_search(),
+        _ => true,
+    };
     // Other variants run records with their own keys one after another, as they run their other jobs.
     let is_of_mode = matches!(variant.action, Action::Fused(..) | Action::Pass(_));
     let is_new = |job: &Job| is_of_mode || !job.is_of_own_keys();

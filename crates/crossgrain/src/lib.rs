@@ -46,7 +46,7 @@
 
 #![deny(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "own-keys", feature = "search", feature = "steps", feature = "wide")),
+    not(all(feature = "own-keys", feature = "search-steps", feature = "steps", feature = "wide")),
     allow(dead_code, unused_imports, reason = "what features leave out has friends below")
 )]
 #![cfg_attr(

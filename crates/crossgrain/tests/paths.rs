@@ -34,7 +34,7 @@ fn random_costs(seed: u64) -> Costs {
 fn every_random_path_gives_the_reference_s_bytes() {
     let data = painted(16 * 1100, 7);
     let mut mixed = 0;
-    for seed in 0..60 {
+    for seed in 0..90 {
         let costs = Arc::new(random_costs(seed));
         for cap in ["portable", CAP_WITHOUT_AES, ALL_CAP] {
             let costs = Some(Arc::clone(&costs));

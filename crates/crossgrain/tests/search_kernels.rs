@@ -11,6 +11,7 @@ use crossgrain::engine::block::Block;
 use crossgrain::engine::kernel::search::{Known, SearchPart};
 use crossgrain::engine::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::engine::{check, reference, run};
+use crossgrain::plan::graph::JobFlow;
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Plan, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features, Key};
 
@@ -36,7 +37,10 @@ fn searches() -> impl Iterator<Item = (&'static Variant, Job)> {
     let there = table().iter().filter(searches).filter_map(here);
     there.flat_map(|variant| {
         let of = move |cipher| check::jobs(variant, cipher).into_iter().map(move |job| (variant, job));
-        ciphers(variant.family.unwrap()).into_iter().flat_map(of)
+        // A comparison serves several families. The first one is enough.
+        let mut all = Cipher::ALL.into_iter().map(Cipher::family);
+        let family = all.find(|family| variant.serves_search(*family)).unwrap();
+        ciphers(family).into_iter().flat_map(of)
     })
 }
 
@@ -226,22 +230,37 @@ fn the_cheapest_kernel_is_chosen() {
     }
 }
 
-/// Costs decide which of two ways computes the rounds.
+/// Costs decide which way computes each step, and a conversion leads from one to the other.
 #[test]
 fn a_composition_follows_its_costs() {
     let source = JobSource::Keys { usage: TableReuse::Often, known_bits: 128 };
     let job = Job { cipher: Cipher::Sm4, direction: Direction::Encrypt, source };
     let limits = limits(Features::NONE, &[]);
-    for (dear, rounds) in
-        [("-table", "sm4-rounds/bitsliced64/portable"), ("bitsliced", "sm4-rounds/blocks/portable-table")]
-    {
+    let bits = "blocks-to-bitsliced64/portable > sm4-schedule/bitsliced64/portable";
+    for (dear, want) in [
+        (&["-table"][..], format!("{bits} > sm4-rounds/bitsliced64/portable > comparison/bitsliced64/portable")),
+        (
+            &["bitsliced"],
+            "bytes-to-blocks/portable > sm4-schedule/blocks/portable-table > sm4-rounds/blocks/portable-table > \
+             comparison/blocks/portable"
+                .to_owned(),
+        ),
+        (
+            &["schedule/blocks", "rounds/bitsliced"],
+            format!(
+                "{bits} > bitsliced64-to-blocks/portable > sm4-rounds/blocks/portable-table > \
+                 comparison/blocks/portable"
+            ),
+        ),
+    ] {
         let cost = |variant: &Variant| {
-            let is_dear = variant.name.contains(dear) || variant.name.contains("-back");
+            let is_dear = dear.iter().any(|dear| variant.name.contains(dear))
+                || matches!(variant.action, Action::Search(..))
+                || variant.name.contains("-back");
             crossgrain::plan::compose::Cost::per_byte(if is_dear { 100.0 } else { 1.0 })
         };
         let costs = table().iter().map(|variant| (variant.name.clone(), cost(variant))).collect();
         let plan = &choose(job, &limits, &costs).unwrap()[0];
-        let want = format!("sm4-schedule/blocks/portable > {rounds} > sm4-comparison/blocks/portable");
         assert_eq!(plan.to_string(), want);
     }
     let strict = Limits { policy: Policy::ConstantTime, ..limits };
@@ -251,6 +270,26 @@ fn a_composition_follows_its_costs() {
 
 /// If the whole block is known, the planner may search by decryption when that is cheaper. If only part is
 /// known, the direction is fixed.
+/// A schedule and a conversion may serve both directions. A plan that uses them has one.
+#[test]
+fn a_plan_of_steps_is_followed_in_its_direction() {
+    let source = JobSource::Keys { usage: TableReuse::Once, known_bits: 128 };
+    let job = Job { cipher: Cipher::Aes192, direction: Direction::Encrypt, source };
+    let limits = limits(Features::NONE, &[]);
+    for (dear, rounds) in [("-back", "aes-first-rounds/"), ("rounds/", "aes-first-rounds-back/")] {
+        let cost = |variant: &Variant| {
+            let is_dear = [dear, "-table"].iter().any(|dear| variant.name.contains(dear))
+                || matches!(variant.action, Action::Search(..));
+            crossgrain::plan::compose::Cost::per_byte(if is_dear { 100.0 } else { 1.0 })
+        };
+        let costs = table().iter().map(|variant| (variant.name.clone(), cost(variant))).collect();
+        let plan = &choose(job, &limits, &costs).unwrap()[0];
+        assert!(plan.to_string().contains(rounds), "{plan}");
+        let path = JobFlow::new(job, &limits, &costs).unwrap().follow(plan, 1 << 16).unwrap();
+        assert_eq!(path.names().collect::<Vec<_>>().join(" > "), plan.to_string());
+    }
+}
+
 #[test]
 fn a_block_known_in_full_is_searched_from_the_cheaper_end() {
     for (known_bits, name) in [(128, "aes-search-back/"), (127, "aes-search/")] {
@@ -277,7 +316,8 @@ fn what_is_named_must_fit_the_job() {
             let limits = limits(Features::of_cpu(), &[other]);
             match choose(job, &limits, &Costs::default()) {
                 Ok(plans) => {
-                    assert!(job.takes(limits.forced[0]) && plans[0].to_string() == other, "{job}: {other}")
+                    assert!(job.takes(limits.forced[0]), "{job}: {other}");
+                    assert!(plans[0].to_string().split(" > ").any(|name| name == other), "{job}: {other}");
                 }
                 Err(refused) => {
                     let line = refused.to_string();
@@ -289,7 +329,7 @@ fn what_is_named_must_fit_the_job() {
         }
     }
     let data = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, source: JobSource::Bytes };
-    for name in ["aes-search/bitsliced64/portable", "sm4-schedule/blocks/portable"] {
+    for name in ["aes-search/bitsliced64/portable", "sm4-schedule/bitsliced64/portable"] {
         let refused = choose(data, &limits(Features::of_cpu(), &[name]), &Costs::default()).unwrap_err();
         assert!(refused.to_string().contains("has no place in this job"), "{refused}");
     }
@@ -299,15 +339,16 @@ fn what_is_named_must_fit_the_job() {
 fn a_forced_step_leaves_the_rest_to_others() {
     let source = JobSource::Keys { usage: TableReuse::Once, known_bits: 64 };
     let job = Job { cipher: Cipher::Sm4, direction: Direction::Decrypt, source };
-    let forced = ["sm4-comparison/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
+    let forced = ["comparison/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
     let plan = choose(job, &limits(Features::NONE, &forced), &Costs::default()).unwrap().swap_remove(0);
     let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-    assert_eq!(names, ["sm4-schedule-back/blocks/portable", forced[1], forced[0]]);
+    let before = ["bytes-to-blocks/portable", "sm4-schedule-back/blocks/portable-table"];
+    assert_eq!(names, [before[0], before[1], forced[1], forced[0]]);
     let strict = Limits { policy: Policy::ConstantTime, ..limits(Features::NONE, &forced) };
     let refused = choose(job, &strict, &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("leaks table indices") && refused.lines().count() == 1, "{refused}");
     // Steps of different directions do not make a search.
-    let mixed = ["sm4-schedule/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
+    let mixed = ["sm4-schedule/bitsliced64/portable", "sm4-rounds-back/blocks/portable-table"];
     let whole = Job { source: JobSource::Keys { usage: TableReuse::Once, known_bits: 128 }, ..job };
     let refused = choose(whole, &limits(Features::NONE, &mixed), &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("has no place in this job"), "{refused}");

@@ -10,7 +10,7 @@ use crossgrain::engine::arch::CAPS;
 use crossgrain::engine::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
 use crossgrain::plan::graph::JobFlow;
 use crossgrain::plan::measure::Sampling;
-use crossgrain::plan::{Costs, Job, JobSource, Limits, choose};
+use crossgrain::plan::{Costs, Job, JobSource, Limits, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
@@ -20,10 +20,15 @@ use crate::error::Error;
 use crate::plan::summary;
 use crate::typed::clock_ns;
 
-const CIPHER: Cipher = Cipher::Aes128;
+/// The paths that represent all paths of a job.
+const fn all_paths(job: Job) -> Field {
+    let len_bytes = if job.source.is_search() { SEARCH_BYTES } else { BULK_BYTES };
+    Field { best: 96, mixed: 24, len_bytes, budget_ms: 2500 }
+}
 
-/// The paths that represent all paths.
-const EVERY: Field = Field { best: 96, mixed: 24, len_bytes: 1 << 20, budget_ms: 2500 };
+/// The length of a job on data. Of a search it is 16 bytes for each of 4096 keys, whose tables stay in the caches.
+const BULK_BYTES: usize = 1 << 20;
+const SEARCH_BYTES: usize = 1 << 16;
 
 /// Limits in percent: the loss of the choice of `measure` and of `exhaustive` against the best, and the error
 /// of a prediction.
@@ -39,9 +44,9 @@ struct Finding {
     behind: [f64; 3],
     /// The prediction error of the path chosen by measured costs, in percent.
     prediction: f64,
-    /// The fastest path that mixes representations, and its time as a multiple of the best pure form's.
-    mixed: String,
-    mixed_to_pure: f64,
+    /// The fastest path that mixes representations, and its time as a multiple of the best pure form's. Some
+    /// searches have none.
+    mixed: Option<(String, f64)>,
     /// Time to search for all plans of the job.
     search_ms: f64,
 }
@@ -56,34 +61,39 @@ pub(super) fn run(filter: Filter<'_>, policy: Policy, printer: &mut Printer) -> 
         ));
     }
     let clock_ns = clock_ns();
-    let scope = Scope { cipher: CIPHER, features, policy, budget_ms: None };
-    let costs = measure_costs(scope, &clock_ns, &|| ())?;
     head(printer)?;
     let mut findings = Vec::new();
-    for (id, job, limits) in cases {
-        let finding = found(id, job, &limits, &costs, &clock_ns)?;
-        line(&finding, printer)?;
-        findings.push(finding);
+    for cases in cases.chunk_by(|(_, one, _), (_, other, _)| one.cipher == other.cipher) {
+        let [(_, Job { cipher, .. }, _), ..] = *cases else { continue };
+        let scope = Scope { cipher, features, policy, budget_ms: None };
+        let costs = measure_costs(scope, &clock_ns, &|| ())?;
+        for (id, job, limits) in cases {
+            let finding = found(id.clone(), *job, limits, &costs, &clock_ns)?;
+            line(&finding, printer)?;
+            findings.push(finding);
+        }
     }
     conclusion(&findings, printer)
 }
 
-/// Every job under every cap whose id contains the filter.
+/// Every job under every cap whose id contains the filter. Without a filter, the jobs of AES-128.
 fn cases(filter: Filter<'_>, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
+    let keys = |usage| JobSource::Keys { usage, known_bits: JobSource::WHOLE_BLOCK };
+    let caps = caps(allowed)?;
     let mut cases = Vec::new();
-    for (cap, features) in caps(allowed)? {
+    let ciphers = if filter.0.is_empty() { &[Cipher::Aes128][..] } else { &Cipher::ALL };
+    for (&cipher, (cap, features)) in
+        ciphers.iter().flat_map(|cipher| caps.iter().map(move |cap| (cipher, cap)))
+    {
         for (mode, direction, source) in [
             ("ecb", Direction::Encrypt, JobSource::Bytes),
             ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
             ("ctr", Direction::Encrypt, JobSource::Counter),
+            ("search", Direction::Encrypt, keys(TableReuse::Often)),
+            ("search-list", Direction::Encrypt, keys(TableReuse::Once)),
         ] {
-            let limits = Limits::of(features, policy);
-            let suffix = suffix(policy);
-            cases.push((
-                format!("{CIPHER}-{mode}/{cap}{suffix}"),
-                Job { cipher: CIPHER, direction, source },
-                limits,
-            ));
+            let id = format!("{cipher}-{mode}/{cap}{}", suffix(policy));
+            cases.push((id, Job { cipher, direction, source }, Limits::of(*features, policy)));
         }
     }
     cases.retain(|(id, ..)| filter.passes(id));
@@ -114,9 +124,11 @@ fn found(
     let [measured, ..] = &choose(job, limits, costs)?[..] else { return Err(nothing()) };
     let search_ms = (clock_ns() - start_ns) as f64 / 1e6;
     let estimated = choose(job, limits, &Costs::estimates(job.cipher))?.swap_remove(0);
-    let chosen = contend(job, limits, costs, Field::default(), clock_ns)?.swap_remove(0);
+    let few = Field { len_bytes: all_paths(job).len_bytes, ..Field::default() };
+    let chosen = contend(job, limits, costs, few, clock_ns)?.swap_remove(0);
     // Fastest first.
-    let every = contend(job, limits, costs, EVERY, clock_ns)?;
+    let field = all_paths(job);
+    let every = contend(job, limits, costs, field, clock_ns)?;
     let flow = JobFlow::new(job, limits, costs)?;
     let run_ns = |name: String| {
         let same = every.iter().find(|one| one.plan.to_string() == name);
@@ -132,22 +144,21 @@ fn found(
         None => {
             let sampling = Sampling { turns: 15, sample_ns: 1_000_000 };
             let pair = [best.plan.clone(), estimated];
-            let found = end_to_end(job, limits, &pair, EVERY.len_bytes, sampling, clock_ns)?;
+            let found = end_to_end(job, limits, &pair, field.len_bytes, sampling, clock_ns)?;
             best_ns * found[1].fastest_ns / found[0].fastest_ns
         }
     };
     let fastest = |mixes: bool| every.iter().find(|one| flow.flow().mixes(&one.path) == mixes);
-    let (mixed, pure) = (fastest(true).ok_or_else(nothing)?, fastest(false).ok_or_else(nothing)?);
+    let pure = fastest(false).ok_or_else(nothing)?;
     let percent = |ns: f64, of_ns: f64| 100.0 * (ns / of_ns - 1.0);
     Ok(Finding {
         id,
         paths: every.len(),
         best: told(best),
-        gb_per_s: EVERY.len_bytes as f64 / best_ns,
+        gb_per_s: field.len_bytes as f64 / best_ns,
         behind: [by_estimate_ns, by_measure_ns, by_exhaustive_ns].map(|ns| percent(ns, best_ns)),
-        prediction: percent(measured.cost.at(EVERY.len_bytes as u64), by_measure_ns),
-        mixed: told(mixed),
-        mixed_to_pure: mixed.measured.fastest_ns / pure.measured.fastest_ns,
+        prediction: percent(measured.cost.at(field.len_bytes as u64), by_measure_ns),
+        mixed: fastest(true).map(|mixed| (told(mixed), mixed.measured.fastest_ns / pure.measured.fastest_ns)),
         search_ms,
     })
 }
@@ -169,8 +180,9 @@ fn head(printer: &mut Printer) -> Result<(), Error> {
 }
 
 fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
-    let Finding { id, paths, best, gb_per_s, behind, prediction, mixed, mixed_to_pure, search_ms } = finding;
+    let Finding { id, paths, best, gb_per_s, behind, prediction, mixed, search_ms } = finding;
     let [estimate, measure, exhaustive] = behind;
+    let (mixed, mixed_to_pure) = mixed.as_ref().map(|(mixed, ratio)| (mixed, ratio)).unzip();
     if printer.json {
         return printer.line(json!({
             "plan": id, "paths": paths, "best": best, "gb_per_s": gb_per_s,
@@ -181,7 +193,8 @@ fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
     }
     printer.line(format_args!(
         "{id:40} {paths:>5} {gb_per_s:>8.3} {estimate:>+8.1}% {measure:>+8.1}% {exhaustive:>+9.1}% \
-         {prediction:>+9.1}% {mixed_to_pure:>8.2}  {best}"
+         {prediction:>+9.1}% {:>8}  {best}",
+        mixed_to_pure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
     ))
 }
 
@@ -195,9 +208,9 @@ fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> 
         count(&|one| one.prediction.abs() <= prediction_bar),
     ];
     let search_ms = findings.iter().map(|one| one.search_ms).fold(0.0, f64::max);
-    let best = findings.iter().min_by(|a, b| a.mixed_to_pure.total_cmp(&b.mixed_to_pure));
-    let Some(best) = best else { return Ok(()) };
-    let gaining = count(&|one| one.mixed_to_pure < 1.0);
+    let mixes = findings.iter().filter_map(|one| Some((&one.id, one.mixed.as_ref()?)));
+    let best = mixes.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
+    let gaining = count(&|one| one.mixed.as_ref().is_some_and(|(_, ratio)| *ratio < 1.0));
     if printer.json {
         return printer.line(json!({
             "jobs": findings.len(), "measure_within_5_percent": met[0],
@@ -213,7 +226,8 @@ fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> 
         met[1],
         met[2],
     ))?;
-    let (id, mixed, percent) = (&best.id, &best.mixed, 100.0 * (1.0 - best.mixed_to_pure).abs());
+    let Some((id, (mixed, ratio))) = best else { return Ok(()) };
+    let percent = 100.0 * (1.0 - ratio).abs();
     printer.line(if gaining == 0 {
         format!("no mix of representations beats the best pure form; nearest, {percent:.1} % behind, is in {id}: {mixed}")
     } else {

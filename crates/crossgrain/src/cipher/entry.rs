@@ -3,11 +3,11 @@
 use std::fmt;
 
 #[cfg(feature = "search")]
-use super::KEYS_AT_ONCE;
-#[cfg(feature = "search")]
 use super::many_keys;
 use super::{ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
-use crate::block::{Block, Direction, Family, Key};
+#[cfg(feature = "search")]
+use crate::arch::Tile;
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 
 /// A description as function pointers, for callers that are not generic over the cipher.
 #[derive(Clone, Copy)]
@@ -28,8 +28,9 @@ pub struct Entry {
 #[cfg(feature = "search")]
 #[derive(Clone, Copy)]
 struct ManyKeys {
-    schedules: fn(&[u8], usize, Direction) -> Vec<RoundKeys>,
-    under: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
+    schedules: fn((&[Box<Tile>; 2], usize), Direction, &mut [Box<Tile>], usize),
+    by_tables: fn(&[u8], Direction) -> RoundKeys,
+    under: fn(&[Box<Tile>], Direction, &Block, &mut Tile, usize),
 }
 
 impl Entry {
@@ -57,6 +58,7 @@ impl Entry {
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
+                by_tables: plain::schedule_by_tables::<C>,
                 under: many_keys::on_bytes::<C>,
             }),
             ..Self::new::<C>(plain::schedule::<C>, plain::on_bytes::<C>)
@@ -68,6 +70,7 @@ impl Entry {
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
+                by_tables: plain::schedule_by_tables::<C>,
                 under: many_keys::on_words::<C>,
             }),
             ..Self::new::<C>(plain::schedule::<C>, plain::on_words::<C>)
@@ -77,6 +80,11 @@ impl Entry {
     /// The description of a family.
     pub const fn of(family: Family) -> &'static Self {
         of_family(family)
+    }
+
+    /// The number of blocks that the round keys of one direction take.
+    pub fn round_key_blocks(&self, cipher: Cipher) -> usize {
+        (self.schedule)(&[0; 32][..cipher.key_bytes()], Direction::Encrypt).len().div_ceil(BLOCK_BYTES)
     }
 
     /// Computes the round keys of both directions.
@@ -90,32 +98,50 @@ impl Entry {
         self.many_keys.expect("a cipher whose kernels are derived")
     }
 
-    /// The round keys of one direction for each of up to [`KEYS_AT_ONCE`] keys of `key_bytes` bytes.
+    /// Computes the round keys of the keys in a bundle of [`super::KEYS_AT_ONCE`] lanes, in one direction. Keys have
+    /// `key_bytes` bytes.
     ///
     /// # Panics
-    /// As [`Entry::under_keys`].
+    /// If the kernels of the cipher are written by hand. These ciphers have their own steps.
     #[cfg(feature = "search")]
-    pub fn schedules(&self, keys: &[u8], key_bytes: usize, direction: Direction) -> Vec<RoundKeys> {
-        (self.many_keys().schedules)(keys, key_bytes, direction)
+    pub fn schedules(
+        &self,
+        keys: (&[Box<Tile>; 2], usize),
+        direction: Direction,
+        round_keys: &mut [Box<Tile>],
+        bundle: usize,
+    ) {
+        (self.many_keys().schedules)(keys, direction, round_keys, bundle);
     }
 
-    /// Encrypts or decrypts a block under each of up to [`KEYS_AT_ONCE`] keys.
+    /// Encrypts or decrypts a block under the keys of a bundle.
     ///
     /// # Panics
-    /// If the kernels of the cipher are written by hand. These ciphers have a hand-written search too.
+    /// As [`Entry::schedules`].
     #[cfg(feature = "search")]
     pub fn under_keys(
         &self,
-        keys: &[RoundKeys],
+        round_keys: &[Box<Tile>],
         direction: Direction,
         block: &Block,
-    ) -> [Block; KEYS_AT_ONCE] {
-        (self.many_keys().under)(keys, direction, block)
+        state: &mut Tile,
+        bundle: usize,
+    ) {
+        (self.many_keys().under)(round_keys, direction, block, state, bundle);
+    }
+
+    /// The round keys of one direction, in order of use, by table look-ups.
+    ///
+    /// # Panics
+    /// As [`Entry::schedules`].
+    #[cfg(feature = "search")]
+    pub fn round_keys(&self, key: &[u8], direction: Direction) -> RoundKeys {
+        (self.many_keys().by_tables)(key, direction)
     }
 
     /// Encrypts or decrypts a block under one direction's round keys, by table look-ups.
     #[cfg(feature = "search")]
-    pub fn under_key(&self, keys: &RoundKeys, direction: Direction, mut block: Block) -> Block {
+    pub fn under_key(&self, keys: &[u8], direction: Direction, mut block: Block) -> Block {
         (self.plain)(keys, direction, &mut block);
         block
     }

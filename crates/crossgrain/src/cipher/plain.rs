@@ -1,7 +1,7 @@
 //! Descriptions on one block of plain bytes.
 //!
 //! The rounds use table look-ups: this is the reference. Key schedules, whose bytes are secret, substitute by
-//! gates.
+//! gates, unless the caller asks for look-ups.
 
 use zeroize::Zeroizing;
 
@@ -15,12 +15,14 @@ use crate::block::{Block, Direction};
 pub(super) struct Tables {
     boxes: &'static [Sbox],
     maps: &'static [Linear],
+    /// Whether key schedules look up tables, too.
+    on_keys: bool,
 }
 
 impl Tables {
     /// The tables of `C`.
     pub(super) fn of<C: Description>() -> Self {
-        Self { boxes: C::BOXES, maps: C::MAPS }
+        Self { boxes: C::BOXES, maps: C::MAPS, on_keys: false }
     }
 }
 
@@ -80,7 +82,13 @@ impl KeyBytes for Tables {
 
     #[inline(always)]
     fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
-        substitute(self.boxes, choose, bytes);
+        if self.on_keys {
+            for (at, byte) in bytes.iter_mut().enumerate() {
+                *byte = self.boxes[choose(at)].table[usize::from(*byte)];
+            }
+        } else {
+            substitute(self.boxes, choose, bytes);
+        }
     }
 
     #[inline(always)]
@@ -91,9 +99,19 @@ impl KeyBytes for Tables {
 
 /// Computes the round keys of a key.
 pub(super) fn schedule<C: Scheduled>(key: &[u8], direction: Direction) -> RoundKeys {
+    schedule_by::<C>(Tables::of::<C>(), key, direction)
+}
+
+/// The same by table look-ups. Not constant-time in the key.
+#[cfg(feature = "search")]
+pub(super) fn schedule_by_tables<C: Scheduled>(key: &[u8], direction: Direction) -> RoundKeys {
+    schedule_by::<C>(Tables { on_keys: true, ..Tables::of::<C>() }, key, direction)
+}
+
+fn schedule_by<C: Scheduled>(tables: Tables, key: &[u8], direction: Direction) -> RoundKeys {
     let mut keys = Zeroizing::new(vec![0; C::round_key_bytes(key.len())]);
     let mut keep = |place: usize, bytes: &[u8]| keys[place..][..bytes.len()].copy_from_slice(bytes);
-    C::round_keys(Tables::of::<C>(), key, direction, &mut keep);
+    C::round_keys(tables, key, direction, &mut keep);
     keys
 }
 

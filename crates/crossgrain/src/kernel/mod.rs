@@ -14,10 +14,12 @@
 //! (`mode`).
 //!
 //! * `lanes` schedules chains of many messages; `own_keys` has the trait of kernels with a key per lane
-//! * `search` has the traits of kernels that try keys
+//! * `search` has the traits of kernels that try keys, `comparison` their last step
 //! * `serial` has the work of modes on single blocks
 //! * `sum` XORs blocks
 
+#[cfg(feature = "search")]
+pub mod comparison;
 pub mod fused;
 pub(crate) mod lanes;
 #[cfg(feature = "own-keys")]
@@ -51,6 +53,12 @@ pub(crate) struct Parts {
 }
 
 ciphers!(by_folder PARTS: Parts);
+
+/// The blocks that a cipher's keys and round keys take.
+pub fn search_sizes(cipher: Cipher) -> search::Sizes {
+    let key = cipher.key_bytes().div_ceil(BLOCK_BYTES);
+    search::Sizes { key, round_keys: Entry::of(cipher.family()).round_key_blocks(cipher) }
+}
 
 /// A step of a cipher, or a run of steps that one variant computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

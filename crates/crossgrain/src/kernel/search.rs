@@ -14,9 +14,9 @@
 
 use std::fmt;
 
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroize as _;
 
-use crate::arch::{ByteLanes, Isa as _, Kernel, each, wipe_room};
+use crate::arch::{ByteLanes, Isa as _, Kernel, TILE_BYTES, Tile, each, wipe_room};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::layout::convert::{ByteGroup, Group as _};
 
@@ -67,48 +67,134 @@ impl TableReuse {
     }
 }
 
-/// The steps of a search on a key, in order. A variant computes some of them, or all.
+/// The parts of a search on a key. A variant computes one of them. `Rounds` is both halves of the rounds in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Computes the round keys of the key.
     Schedule,
     /// Computes all rounds of the cipher on the known block.
     Rounds,
+    /// Computes all rounds but the last two.
+    FirstRounds,
+    /// Computes the last two rounds, of which only some bytes are needed.
+    LastRounds,
     /// Compares the result with the known bits.
     Comparison,
 }
 
 impl Step {
-    /// All steps, in order.
-    pub const ALL: [Self; 3] = [Self::Schedule, Self::Rounds, Self::Comparison];
+    /// All steps.
+    pub const ALL: [Self; 5] =
+        [Self::Schedule, Self::Rounds, Self::FirstRounds, Self::LastRounds, Self::Comparison];
+
+    /// The steps of a search that cannot be divided further, in order.
+    pub const SMALLEST: [Self; 4] = [Self::Schedule, Self::FirstRounds, Self::LastRounds, Self::Comparison];
 
     /// The name in variant names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Schedule => "schedule",
             Self::Rounds => "rounds",
+            Self::FirstRounds => "first-rounds",
+            Self::LastRounds => "last-rounds",
             Self::Comparison => "comparison",
+        }
+    }
+
+    /// The smallest steps that this one consists of.
+    pub const fn span(self) -> &'static [Self] {
+        match self {
+            Self::Schedule => &[Self::Schedule],
+            Self::Rounds => &[Self::FirstRounds, Self::LastRounds],
+            Self::FirstRounds => &[Self::FirstRounds],
+            Self::LastRounds => &[Self::LastRounds],
+            Self::Comparison => &[Self::Comparison],
         }
     }
 }
 
-/// Keys that go through the steps together, with their intermediate values. The secrets are wiped when this
-/// is dropped.
-#[derive(Default)]
+/// The number of keys that fill a tile: each key, each round key and each result is a block of it.
+pub const BATCH_KEYS: usize = TILE_BYTES / BLOCK_BYTES;
+
+/// Keys that go through the steps together, with their intermediate values. Each tile has one block for each
+/// key, in the representation of the step that reads it next. The secrets are wiped when this is dropped.
 pub struct Batch {
-    /// The keys, one after another.
-    pub keys: Zeroizing<Vec<u8>>,
-    /// The round keys of each key, in the order in which the rounds use them.
-    pub round_keys: Vec<Zeroizing<Vec<u8>>>,
-    /// The result for the known block under each key.
-    pub results: Vec<Block>,
+    /// The number of keys: whole bundles of every representation in the plan, at most [`BATCH_KEYS`].
+    pub keys: usize,
+    /// Bytes 0 to 15 of each key, and bytes 16 to 31, with zeros after short keys.
+    pub key: [Box<Tile>; 2],
+    /// The round keys. The tile with index i has bytes 16·i to 16·i + 15 of each schedule.
+    pub round_keys: Vec<Box<Tile>>,
+    /// The known block under each key, as far as it has been computed.
+    pub state: Box<Tile>,
     /// The indices of the keys that may be right.
     pub found: Vec<usize>,
 }
 
+impl Batch {
+    /// A batch with room for this many blocks of round keys.
+    pub fn new(round_key_blocks: usize) -> Self {
+        let round_keys = std::iter::repeat_with(Box::default).take(round_key_blocks).collect();
+        Self { keys: 0, key: Default::default(), round_keys, state: Box::default(), found: Vec::new() }
+    }
+
+    /// All tiles.
+    pub fn tiles(&mut self) -> impl Iterator<Item = &mut Box<Tile>> {
+        self.key.iter_mut().chain(&mut self.round_keys).chain([&mut self.state])
+    }
+
+    /// Calls a function with each tile that has values for the smallest step with this index, before it runs.
+    pub fn each_live(
+        &mut self,
+        step: usize,
+        sizes: Sizes,
+        direction: Direction,
+        mut convert: impl FnMut(&mut Box<Tile>),
+    ) {
+        let Self { key, round_keys, state, .. } = self;
+        match step {
+            0 => key[..sizes.key].iter_mut().for_each(convert),
+            1 => round_keys.iter_mut().for_each(convert),
+            2 => {
+                let rest = match direction {
+                    Direction::Encrypt => &mut round_keys[sizes.round_keys - LAST_ROUNDS..],
+                    Direction::Decrypt => &mut round_keys[..LAST_ROUNDS],
+                };
+                rest.iter_mut().for_each(&mut convert);
+                convert(state);
+            }
+            _ => convert(state),
+        }
+    }
+}
+
+/// Rounds in the step [`Step::LastRounds`]. Each takes one block of the round keys.
+pub const LAST_ROUNDS: usize = 2;
+
+/// Blocks that a cipher's keys and round keys take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Blocks of a key, of which the last may be cut.
+    pub key: usize,
+    /// Blocks of the round keys.
+    pub round_keys: usize,
+}
+
+impl Sizes {
+    /// Blocks that a conversion before the smallest step with this index moves.
+    pub const fn live(self, step: usize) -> usize {
+        match step {
+            0 => self.key,
+            1 => self.round_keys,
+            2 => LAST_ROUNDS + 1,
+            _ => 1,
+        }
+    }
+}
+
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Batch({} bytes of keys, secret)", self.keys.len())
+        write!(f, "Batch({} keys, secret)", self.keys)
     }
 }
 

@@ -77,7 +77,7 @@ impl Costs {
         let direction = match row.action {
             Action::Tile(_, direction, _)
             | Action::Search(direction, ..)
-            | Action::SearchStep(_, direction, _) => direction,
+            | Action::SearchStep(_, Some(direction), _) => direction,
             _ => Direction::Encrypt,
         };
         let bundle_ns = row.instructions?(direction) * INSTRUCTION_NS;

@@ -6,7 +6,7 @@
 
 use super::compose::Cost;
 use super::{Job, Limits, Plan, Stage, is_usable};
-use crate::block::Error;
+use crate::block::{Direction, Error};
 use crate::kernel::search::Step;
 use crate::kernel::{Part, cut};
 use crate::layout::repr::Repr;
@@ -165,27 +165,63 @@ impl<'a> Forcing<'a> {
         })
     }
 
-    /// The steps of a search, in the direction of the first named variant.
+    /// The steps of a search, in the direction of the first named step that has one, with the conversions
+    /// between them.
     fn search(&self) -> Result<Vec<Stage>, Error> {
         let named = self.named.iter().find_map(|variant| match variant.action {
-            Action::SearchStep(Step::Schedule | Step::Rounds, direction, _) => Some(direction),
+            Action::SearchStep(_, direction, _) => direction,
             _ => None,
         });
         let direction = named.unwrap_or(self.job.direction);
-        let step = |step| {
-            let is_step = |variant: &Variant| {
-                matches!(variant.action, Action::SearchStep(own, way, _)
-                    if own == step && (way == direction || step == Step::Comparison))
-            };
-            let here = |variant: &&&'static Variant| is_step(variant) && self.job.takes(variant);
-            let rest = || {
-                table().iter().find(|variant| is_step(variant) && is_usable(variant, self.job, self.limits))
-            };
-            let variant = self.named.iter().find(here).copied().or_else(rest);
-            let none = || unfit(self.named[0], "it has no place in this job");
-            variant.map(|variant| Stage { variant, round: 0 }).ok_or_else(none)
-        };
-        Step::ALL.into_iter().map(step).collect()
+        let mut stages = vec![self.search_step(Step::Schedule, direction)?];
+        let named = |step| self.named.iter().any(|one| is_search_step(one, step, direction));
+        let is_halved = named(Step::FirstRounds) || named(Step::LastRounds);
+        match self.search_step(Step::Rounds, direction) {
+            Ok(rounds) if !is_halved => stages.push(rounds),
+            _ => {
+                for half in [Step::FirstRounds, Step::LastRounds] {
+                    stages.push(self.search_step(half, direction)?);
+                }
+            }
+        }
+        stages.push(self.search_step(Step::Comparison, direction)?);
+        let mut all = vec![self.conversion(stages[0].repr, |row| matches!(row.action, Action::Load(_)))?];
+        for pair in stages.windows(2) {
+            all.push(pair[0]);
+            if pair[0].repr != pair[1].repr {
+                if pair[0].repr != Repr::Blocks {
+                    all.push(self.conversion(pair[0].repr, |row| matches!(row.action, Action::Store(_)))?);
+                }
+                if pair[1].repr != Repr::Blocks {
+                    all.push(self.conversion(pair[1].repr, |row| matches!(row.action, Action::Load(_)))?);
+                }
+            }
+        }
+        all.extend(stages.last());
+        Ok(all.into_iter().map(|variant| Stage { variant, round: 0 }).collect())
+    }
+
+    /// The variant for a step of a search: the named one, or one in the representation of a named one, or any.
+    fn search_step(&self, step: Step, direction: Direction) -> Result<&'static Variant, Error> {
+        let fits =
+            |variant: &&'static Variant| is_search_step(variant, step, direction) && self.job.takes(variant);
+        if let Some(named) = self.named.iter().copied().find(|variant| fits(variant)) {
+            return Ok(named);
+        }
+        let usable = || table().iter().filter(fits).filter(|row| is_usable(row, self.job, self.limits));
+        let mut reprs = self.named.iter().map(|variant| variant.repr);
+        let beside = reprs.find_map(|repr| usable().find(|row| row.repr == repr));
+        let none = || unfit(self.named[0], "it has no place in this job");
+        beside.or_else(|| usable().next()).ok_or_else(none)
+    }
+
+    /// A named conversion to or from a representation, or any.
+    fn conversion(&self, repr: Repr, is_kind: fn(&Variant) -> bool) -> Result<&'static Variant, Error> {
+        let fits =
+            |variant: &&'static Variant| variant.repr == repr && is_kind(variant) && self.job.takes(variant);
+        let named = self.named.iter().copied().find(|variant| fits(variant));
+        let any = || table().iter().filter(fits).find(|row| is_usable(row, self.job, self.limits));
+        named.or_else(any).ok_or_else(|| unfit(self.named[0], "it has no place in this job"))
     }
 
     /// The variants that bring the data into the representation. Bytes are loaded. Counters are created in
@@ -213,4 +249,10 @@ impl<'a> Forcing<'a> {
         let first = self.named.iter().find_map(part);
         cut(cipher, direction, first.unwrap_or(Part::whole(cipher.family())))
     }
+}
+
+/// Whether a variant computes this step of a search, in this direction or in both.
+fn is_search_step(variant: &Variant, step: Step, direction: Direction) -> bool {
+    matches!(variant.action, Action::SearchStep(own, way, _)
+        if own == step && way.is_none_or(|way| way == direction))
 }

@@ -13,15 +13,16 @@
 //! the latter, and the mode's pass leads from it to the sink. If the mode has a frame, it leads from the source
 //! to the former, where whole ciphers and loads begin. A fused kernel leads from the source to the sink.
 //!
-//! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
-//! `kernel::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
-//! may be right.
+//! Edges are built only from the table, so a new row adds new edges. A key search has the smallest steps of
+//! `kernel::search` as parts: schedule, first rounds, last rounds, comparison. Its source provides keys; its sink
+//! receives the keys that may be right. A conversion between two steps moves all blocks that later steps
+//! need: the keys, or the round keys, or the state and the last round keys, or the result.
 
 use super::compose::{Cost, Edge, Flow, Graph, Node, Path, Step};
 use super::costs::Costs;
 use super::{Job, JobSource, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Direction, Error};
-use crate::kernel::{Part, search, steps};
+use crate::kernel::{Part, search, search_sizes, steps};
 use crate::layout::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
@@ -138,11 +139,15 @@ impl JobFlow {
     /// [`Error::CorruptPlan`] at the first stage that does not continue from the end of the stage before it.
     pub fn follow(&self, plan: &Plan, len_bytes: u64) -> Result<Path, Error> {
         let (mut here, mut steps) = (&Node::Source, Vec::new());
+        let is_on_side = self.side_of(plan);
         for (at, Stage { variant, .. }) in plan.stages.iter().enumerate() {
             let is_last = at + 1 == plan.stages.len();
             let mut edges = self.flow.edges().iter().zip(&self.variants).enumerate();
             let next = edges.find(|(_, (edge, known))| {
-                std::ptr::eq(**known, *variant) && edge.from == *here && (edge.to == Node::Sink) == is_last
+                std::ptr::eq(**known, *variant)
+                    && edge.from == *here
+                    && (edge.to == Node::Sink) == is_last
+                    && is_on_side(&edge.to)
             });
             let Some((edge, (Edge { name, from, to, cost }, _))) = next else {
                 return Err(corrupt(format!("its stage {}, {}, has no place there", at + 1, variant.name)));
@@ -153,6 +158,20 @@ impl JobFlow {
         }
         let total_ns = steps.iter().map(|step| step.cost_ns).sum();
         if *here == Node::Sink { Ok(Path { steps, total_ns }) } else { Err(corrupt("it ends too early")) }
+    }
+}
+
+impl JobFlow {
+    /// Whether a node is on a plan's side. In a search, variants that serve both directions have edges on two
+    /// sides.
+    fn side_of(&self, plan: &Plan) -> impl Fn(&Node) -> bool {
+        let direction = |stage: &Stage| match stage.variant.action {
+            Action::SearchStep(_, direction, _) => direction,
+            _ => None,
+        };
+        let direction = plan.stages.iter().find_map(direction).unwrap_or(Direction::Encrypt);
+        let (is_search, is_back) = (self.job.source.is_search(), direction == Direction::Decrypt);
+        move |node| !is_search || node.representation().is_none_or(|repr| repr.ends_with(BACK) == is_back)
     }
 }
 
@@ -188,18 +207,16 @@ fn output(flow: &Flow, job: Job) -> Node {
     }
 }
 
-/// The steps of a key search, still without edges.
+/// The steps of a key search, still without edges. Each representation has a node for each direction of the
+/// cipher in which the search can run.
 fn search_flow(usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
-    let shape = |variant: &&Variant| match variant.action {
-        Action::SearchStep(search::Step::Schedule | search::Step::Rounds, direction, _) => {
-            side(variant.repr, direction)
-        }
-        _ => variant.repr.to_string(),
-    };
-    let mut shapes: Vec<_> = usable.iter().map(shape).collect();
+    // Conversions pass through `blocks`, even if no step works there.
+    let reprs = usable.iter().map(|variant| variant.repr).chain([Repr::Blocks]);
+    let mut shapes: Vec<_> =
+        reprs.flat_map(|repr| Direction::ALL.map(|direction| side(repr, direction))).collect();
     shapes.sort();
     shapes.dedup();
-    Flow::new(&search::Step::ALL.map(search::Step::name), &shapes)
+    Flow::new(&search::Step::SMALLEST.map(search::Step::name), &shapes)
 }
 
 /// The name of a search's representation in one direction. It differs by direction so that no step can
@@ -207,9 +224,12 @@ fn search_flow(usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
 fn side(repr: Repr, direction: Direction) -> String {
     match direction {
         Direction::Encrypt => repr.to_string(),
-        Direction::Decrypt => format!("{repr}-back"),
+        Direction::Decrypt => format!("{repr}{BACK}"),
     }
 }
+
+/// The end of names of representations in searches by decryption.
+const BACK: &str = "-back";
 
 fn names(parts: impl IntoIterator<Item = Part>, job: Job) -> Vec<&'static str> {
     parts.into_iter().map(|part| part.name(job.direction)).collect()
@@ -224,6 +244,9 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let last = flow.parts().len();
     let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
+        Action::Load(_) | Action::Store(_) if job.source.is_search() => {
+            add_search_conversion(flow, job, variant, cost)?;
+        }
         Action::Load(_) => {
             if !job.source.counts() {
                 flow.edge(edge(input(job), Node::between(0, &repr)))?;
@@ -258,27 +281,45 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
 fn add_step(
     flow: &mut Flow,
     variant: &Variant,
-    (step, direction): (search::Step, Direction),
+    (step, direction): (search::Step, Option<Direction>),
     cost: Cost,
 ) -> Result<(), super::compose::Error> {
-    let name = variant.name.clone();
-    match step {
-        search::Step::Schedule => {
-            let to = Node::between(1, &side(variant.repr, direction));
-            flow.edge(Edge { name, from: Node::Source, to, cost })
-        }
-        // The rounds in a sliced representation also convert the round keys from blocks.
-        search::Step::Rounds => {
-            let [from, to] = [Repr::Blocks, variant.repr].map(|repr| side(repr, direction));
-            flow.variant_between(&name, &[step.name()], [&from, &to], cost)
-        }
-        // The comparison is also the exit: no conversion is needed after it.
-        search::Step::Comparison => {
-            let last = flow.parts().len() - 1;
-            let ends: Vec<_> =
-                flow.representations().iter().map(|shape| Node::between(last, shape)).collect();
-            ends.into_iter()
-                .try_for_each(|from| flow.edge(Edge { name: name.clone(), from, to: Node::Sink, cost }))
+    let place = |step| search::Step::SMALLEST.iter().position(|small| *small == step);
+    let (Some(first), count) = (place(step.span()[0]), step.span().len()) else { return Ok(()) };
+    for direction in Direction::ALL.into_iter().filter(|way| direction.is_none_or(|own| own == *way)) {
+        let repr = side(variant.repr, direction);
+        let from = Node::between(first, &repr);
+        let to = match step {
+            search::Step::Comparison => Node::Sink,
+            _ => Node::between(first + count, &repr),
+        };
+        flow.edge(Edge { name: variant.name.clone(), from, to, cost })?;
+    }
+    Ok(())
+}
+
+/// Adds the edges of a conversion between the steps of a search. Its cost is that of the blocks that it moves for
+/// each key. A load also brings the keys into its representation.
+fn add_search_conversion(
+    flow: &mut Flow,
+    job: Job,
+    variant: &Variant,
+    cost: Cost,
+) -> Result<(), super::compose::Error> {
+    let sizes = search_sizes(job.cipher);
+    let loads = matches!(variant.action, Action::Load(_));
+    for direction in Direction::ALL {
+        let [blocks, other] = [Repr::Blocks, variant.repr].map(|repr| side(repr, direction));
+        let [from, to] = if loads { [blocks, other] } else { [other, blocks] };
+        for place in 0..search::Step::SMALLEST.len() {
+            let cost = cost.scaled(sizes.live(place) as f64);
+            let edge = |from, to| Edge { name: variant.name.clone(), from, to, cost };
+            if place == 0 && loads {
+                flow.edge(edge(Node::Source, Node::between(0, &to)))?;
+            } else if variant.repr != Repr::Blocks {
+                flow.edge(edge(Node::between(place, &from), Node::between(place, &to)))?;
+            }
         }
     }
+    Ok(())
 }

@@ -42,7 +42,6 @@ use std::fmt;
 use self::compose::Cost;
 use crate::arch::{Features, wipe_deep_stack};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
-use crate::kernel::search::Step;
 use crate::variant::{Action, Policy, Variant};
 
 /// The source of a job's blocks or, for a key search, of its keys.
@@ -161,11 +160,13 @@ impl Job {
         // If the whole block is known, the search may run from either side of the cipher.
         let either =
             matches!(source, JobSource::Keys { known_bits, .. } if known_bits == JobSource::WHOLE_BLOCK);
-        variant.serves(cipher.family())
+        let family = cipher.family();
+        let serves = if source.is_search() { variant.serves_search(family) } else { variant.serves(family) };
+        serves
             && match variant.action {
                 // A counter job may also need conversions, since its counter may be created in another
                 // representation.
-                Action::Load(_) | Action::Store(_) => !source.is_search(),
+                Action::Load(_) | Action::Store(_) => true,
                 Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => source.counts(),
                 Action::Tile(part, way, _) => {
                     !source.is_search() && (way == direction || part.is_own_inverse())
@@ -177,8 +178,8 @@ impl Job {
                     let fits = matches!(source, JobSource::Keys { usage, .. } if usage == own);
                     fits && (way == direction || either)
                 }
-                Action::SearchStep(step, way, _) => {
-                    source.is_search() && (way == direction || either || step == Step::Comparison)
+                Action::SearchStep(_, way, _) => {
+                    source.is_search() && (either || way.is_none_or(|way| way == direction))
                 }
             }
     }

@@ -12,7 +12,7 @@
 //!   runs them. The pass that it replaces sets up as many keys, one after another.
 //! * A search is timed per key, and each key counts as a block. A mask's keys are tried under many outer
 //!   keys. The time of a list includes preparing its keys.
-//! * A search step is timed on a batch that the preceding steps have filled.
+//! * A search step is timed on a full batch of keys.
 //!
 //! A trial does not check results. Compare a forced plan with the reference first.
 
@@ -24,9 +24,9 @@ use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use crate::kernel::fused::{Fused, FusedPart};
 #[cfg(feature = "own-keys")]
 use crate::kernel::own_keys::{Keyed, LANES_MAX, RecordSource};
-use crate::kernel::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, TableReuse};
+use crate::kernel::search::{BATCH_KEYS, Batch, Inner, KeyStep, Known, SearchPart, TableReuse};
 use crate::kernel::sum::total;
-use crate::kernel::{Count, Keys, Source, TilePart, WholePart};
+use crate::kernel::{Count, Keys, Source, TilePart, WholePart, search_sizes};
 use crate::layout::convert::{Load, Store};
 #[cfg(feature = "own-keys")]
 use crate::message::Record;
@@ -37,7 +37,7 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmKernel, GcmParams};
 use crate::mode::ocb::kernel::OcbKernel;
 use crate::mode::ocb::mask::{Constants, LongMasks, Masks, TABLE_BLOCKS};
-use crate::variant::{Action, Variant, table};
+use crate::variant::{Action, Variant};
 
 /// A variant prepared for timing.
 pub struct Trial {
@@ -137,9 +137,6 @@ fn own_keys(kernel: &mut dyn Keyed, keys: &[Key], data: &mut [u8]) {
 /// The number of keys in a search's inner table. Their prepared form stays in L2.
 const INNER_KEYS: usize = 4096;
 
-/// The number of keys in the batch that a step is timed on.
-const BATCH_KEYS: usize = 64;
-
 /// A search prepared for timing.
 pub struct Searching {
     inner: Box<dyn Inner>,
@@ -186,19 +183,17 @@ impl fmt::Debug for Searching {
     }
 }
 
-/// A batch of keys on which the steps before `step` have run.
-fn batch(cipher: Cipher, features: Features, step: Step, known: &Known) -> Option<Batch> {
-    let keys = vec![0x5a; BATCH_KEYS * cipher.key_bytes()];
-    let mut batch = Batch { keys: keys.into(), ..Batch::default() };
-    for before in Step::ALL.into_iter().take_while(|before| *before != step) {
-        let is_before = |variant: &&Variant| {
-            variant.family == Some(cipher.family())
-                && matches!(variant.action, Action::SearchStep(own, way, _) if own == before && way == known.direction)
-        };
-        let Action::SearchStep(.., bind) = table().iter().find(is_before)?.action else { return None };
-        bind(features, cipher, known)?.run(&mut batch);
+/// A batch of keys for any step. Its values are arbitrary: only look-ups depend on them, and theirs are spread over
+/// the tables.
+fn batch(cipher: Cipher) -> Box<Batch> {
+    let mut batch = Box::new(Batch::new(search_sizes(cipher).round_keys));
+    batch.keys = BATCH_KEYS;
+    let mut value = 1_u32;
+    for byte in batch.tiles().flat_map(|tile| tile.bytes_mut()) {
+        value = value.wrapping_mul(0x915f_77f5).wrapping_add(1);
+        *byte = (value >> 24) as u8;
     }
-    Some(batch)
+    batch
 }
 
 impl Trial {
@@ -244,10 +239,9 @@ impl Trial {
                 let part = bind(features, cipher, &Searching::anything(direction))?;
                 Work::Search(Box::new(Searching::new(&*part, cipher, usage, len_bytes / BLOCK_BYTES)))
             }
-            Action::SearchStep(step, direction, bind) => {
-                let known = Searching::anything(direction);
-                let batch = batch(cipher, features, step, &known)?;
-                Work::SearchStep(bind(features, cipher, &known)?, Box::new(batch))
+            Action::SearchStep(_, direction, bind) => {
+                let known = Searching::anything(direction.unwrap_or(Direction::Encrypt));
+                Work::SearchStep(bind(features, cipher, &known)?, batch(cipher))
             }
         };
         let blocks = match &work {
@@ -339,7 +333,10 @@ impl Trial {
                 by_blocks(Rule::Replace(Link::Cbc), &mut |_| (), 1, chains, blocks);
             }),
             Work::Search(search) => search.run(),
-            Work::SearchStep(step, batch) => step.run(batch),
+            Work::SearchStep(step, batch) => {
+                step.run(batch);
+                batch.found.clear();
+            }
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for at in 0..*tiles {

@@ -122,7 +122,8 @@ impl Scope {
     /// The variants that are timed.
     fn variants(&self) -> Vec<&'static Variant> {
         let admitted = |variant: &&Variant| {
-            let serves = variant.serves(self.cipher.family());
+            let family = self.cipher.family();
+            let serves = variant.serves(family) || variant.serves_search(family);
             serves && variant.is_available(self.features) && self.policy.admits(variant.leaks)
         };
         table().iter().filter(admitted).collect()

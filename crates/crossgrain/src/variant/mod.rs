@@ -9,6 +9,7 @@ pub use table::{find, table};
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use crate::arch::{Features, Wiped};
 use crate::block::{Cipher, Direction, Error, Family};
@@ -103,8 +104,8 @@ pub enum Action {
     /// Runs all steps of a search in one kernel, one key per lane, for tables with the given number of uses.
     /// It computes only as much of the cipher as it needs to reject wrong keys.
     Search(Direction, TableReuse, BindSearch),
-    /// Runs one step of a search on a batch of keys. A comparison serves both directions.
-    SearchStep(Step, Direction, BindStep),
+    /// Runs one step of a search on a batch of keys, in one direction or in both.
+    SearchStep(Step, Option<Direction>, BindStep),
 }
 
 impl Action {
@@ -177,14 +178,26 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Whether the ciphers of a family can use it. It is one of their parts, or it has the representation of
-    /// one of them.
+    /// Whether the ciphers of a family can use it for data. It is one of their parts, or it has the
+    /// representation of one of them.
     pub fn serves(&self, family: Family) -> bool {
-        let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
+        match self.action {
+            Action::Frame(_) | Action::Pass(_) => true,
+            _ => self.is_beside(family, &PARTS),
+        }
+    }
+
+    /// Whether a search for keys of a family can use it. It is one of their steps, or it has the representation of
+    /// one of them.
+    pub fn serves_search(&self, family: Family) -> bool {
+        self.is_beside(family, &STEPS)
+    }
+
+    /// Whether it is a row of this family, or of every family that works in its representation.
+    fn is_beside(&self, family: Family, places: &[(Family, Repr)]) -> bool {
         match self.family {
             Some(own) => own == family,
-            None if matches!(self.action, Action::Frame(_) | Action::Pass(_)) => true,
-            None => table().iter().any(|row| row.repr == self.repr && is_part(row)),
+            None => places.contains(&(family, self.repr)),
         }
     }
 
@@ -218,6 +231,20 @@ impl Variant {
             reason: format!("it needs {missing}, which this CPU lacks or the ISA cap forbids"),
         }
     }
+}
+
+/// The representations in which the parts of each family on tiles work, and those of its search steps.
+static PARTS: LazyLock<Vec<(Family, Repr)>> = LazyLock::new(|| places(|row| matches!(row, Action::Tile(..))));
+static STEPS: LazyLock<Vec<(Family, Repr)>> =
+    LazyLock::new(|| places(|row| matches!(row, Action::Search(..) | Action::SearchStep(..))));
+
+fn places(is_part: fn(&Action) -> bool) -> Vec<(Family, Repr)> {
+    let mut places = Vec::new();
+    for row in table().iter().filter(|row| is_part(&row.action)) {
+        let place = row.family.map(|family| (family, row.repr));
+        places.extend(place.filter(|place| !places.contains(place)));
+    }
+    places
 }
 
 /// Rows are never copied, so equality is identity.

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-#[cfg(feature = "search")]
-use super::BindSearch;
 use super::{Action, BindFused, BindTile, BindWhole, Leaks, Variant};
+#[cfg(feature = "search")]
+use super::{BindSearch, BindStep};
 use crate::arch::{ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 use crate::block::{Direction, Error, Family};
 #[cfg(feature = "serpent")]
@@ -14,9 +14,13 @@ use crate::cipher::serpent;
 use crate::cipher::substitution::{Galois, Nibbles, Permute};
 use crate::cipher::{Entry, aes, derived};
 use crate::kernel::Part;
+#[cfg(feature = "search")]
+use crate::kernel::comparison::{OnBits, OnBlocks};
+#[cfg(feature = "search-steps")]
+use crate::kernel::comparison::{OnBytes, OnWords};
 use crate::kernel::fused::Fused;
 #[cfg(feature = "search")]
-use crate::kernel::search::TableReuse;
+use crate::kernel::search::{Step, TableReuse};
 use crate::layout::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Network, Transpose,
 };
@@ -166,6 +170,13 @@ fn search(rows: &mut Vec<Variant>) {
     aes::search_rows::push(rows);
     serpent::search_rows::push(rows);
     derived::search_rows::push(rows);
+    #[cfg(feature = "search-steps")]
+    {
+        aes::search_rows::push_steps(rows);
+        #[cfg(feature = "serpent")]
+        serpent::search_rows::push_steps(rows);
+    }
+    comparisons(rows);
 }
 
 /// Adds a kernel for a complete search: one row for each direction and each use of a table.
@@ -184,6 +195,69 @@ pub(crate) fn kernel<I: Isa>(
             rows.push(by(way, of::<I>(family, &stem, repr, Action::Search(direction, usage, bind))));
         }
     }
+}
+
+/// The row of a step of a search. A step without a direction serves both.
+#[cfg(feature = "search")]
+pub(crate) fn step<I: Isa>(
+    family: Family,
+    step: Step,
+    direction: Option<Direction>,
+    repr: Repr,
+    bind: BindStep,
+    instructions: fn(Direction) -> f64,
+) -> Variant {
+    let stem = format!("{}-{}{}", Entry::of(family).names.family, step.name(), direction.map_or("", back));
+    let row = of::<I>(family, &stem, repr, Action::SearchStep(step, direction, bind));
+    Variant { instructions: Some(instructions), ..row }
+}
+
+/// Adds the comparison in a representation. It serves every cipher.
+#[cfg(feature = "search")]
+fn comparison<I: Isa>(
+    repr: Repr,
+    bind: BindStep,
+    instructions: fn(Direction) -> f64,
+    rows: &mut Vec<Variant>,
+) {
+    let stem = format!("{}/{repr}", Step::Comparison.name());
+    let row = row::<I>(stem, repr, Action::SearchStep(Step::Comparison, None, bind));
+    rows.push(Variant { instructions: Some(instructions), ..row });
+}
+
+/// Adds the comparisons in all representations that steps have.
+#[cfg(feature = "search")]
+fn comparisons(rows: &mut Vec<Variant>) {
+    comparison::<Portable>(Repr::Blocks, |_, _, known| Some(Box::new(OnBlocks::new(known))), |_| 12.0, rows);
+    on_bits::<u64>(rows);
+    #[cfg(feature = "search-steps")]
+    {
+        for_each_register!(all, W => on_bits::<W>(rows));
+        for_each_register!(all, W => on_bytes::<W>(rows));
+        on_words::<u32>(rows);
+        for_each_register!(all, W => on_words::<W>(rows));
+    }
+}
+
+#[cfg(feature = "search")]
+fn on_bits<W: Register>(rows: &mut Vec<Variant>) {
+    let bind: BindStep =
+        |features, _, known| Some(Box::new(OnBits::<W>::new(W::Isa::detect(features)?, known)));
+    comparison::<W::Isa>(bitsliced::<W>(), bind, |_| 400.0, rows);
+}
+
+#[cfg(feature = "search-steps")]
+fn on_bytes<W: ByteLanes>(rows: &mut Vec<Variant>) {
+    let bind: BindStep =
+        |features, _, known| Some(Box::new(OnBytes::<W>::new(W::Isa::detect(features)?, known)));
+    comparison::<W::Isa>(Repr::Bytesliced { bits: W::BITS }, bind, |_| 60.0, rows);
+}
+
+#[cfg(feature = "search-steps")]
+fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
+    let bind: BindStep =
+        |features, _, known| Some(Box::new(OnWords::<W>::new(W::Isa::detect(features)?, known)));
+    comparison::<W::Isa>(Repr::Vsliced { bits: W::BITS }, bind, |_| 20.0, rows);
 }
 
 /// The suffix of names of searches by decryption. GPU programs use the same suffix.

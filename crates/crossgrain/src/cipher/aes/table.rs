@@ -32,7 +32,7 @@ fn from_bits(bits: [u32; 8]) -> u8 {
 }
 
 /// The table of SubBytes or InvSubBytes.
-const fn sub_table(direction: Direction) -> &'static [u8; 256] {
+pub(crate) const fn sub_table(direction: Direction) -> &'static [u8; 256] {
     &Aes::BOXES[direction as usize].table
 }
 
@@ -64,7 +64,7 @@ fn t_table(sub: &[u8; 256], mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTa
 }
 
 /// The index of the byte that ShiftRows or InvShiftRows moves to `to`.
-const fn shift_rows_from(direction: Direction, to: usize) -> usize {
+pub(crate) const fn shift_rows_from(direction: Direction, to: usize) -> usize {
     let (column, row) = (to / 4, to % 4);
     match direction {
         Direction::Encrypt => 4 * ((column + row) % 4) + row,

@@ -1,64 +1,93 @@
 //! Rows for key search of described ciphers.
 
-use super::search::{Comparison, Rounds, Schedule, registers};
+#[cfg(feature = "search-steps")]
+use super::search::steps::OnBytes;
+use super::search::{Rounds, Schedule, TableRounds, TableSchedule, registers};
 use crate::arch::{ByteLanes, Isa, Portable, for_each_register};
 use crate::block::Direction;
 use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
 use crate::cipher::sbox::Sbox;
 use crate::cipher::substitution::{self, Substitution};
-use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
+use crate::cipher::{self, Description, Listed, OnWords, Scheduled, Visitor, Work, visit};
 use crate::kernel::search::{Step, TableReuse};
 use crate::layout::repr::Repr;
-use crate::variant::table::{back, bitsliced, by_table, kernel, of};
-use crate::variant::{Action, BindSearch, BindStep, Variant};
+#[cfg(feature = "search-steps")]
+use crate::variant::BindStep;
+#[cfg(feature = "search-steps")]
+use crate::variant::table::by;
+use crate::variant::table::{bitsliced, by_table, kernel, step};
+use crate::variant::{Action, BindSearch, Variant};
 
 /// Adds the rows of every description.
 pub(crate) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Described(rows));
 }
 
-/// The search steps of described ciphers. Schedules are bit-sliced with gates, 64 keys at a time. Rounds are
-/// bit-sliced too, and then also convert the round keys, or use look-ups on blocks.
+/// The search steps of described ciphers: on bits by gates, 64 keys at a time, on blocks by table look-ups, and on
+/// bytes in registers.
 struct Described<'a>(&'a mut Vec<Variant>);
 
-/// Instructions per gate in the bit-sliced rounds of 64 keys, including the conversion of their round keys.
+/// Instructions per gate on bits of 64 keys, with loads and stores: in the rounds, and in the schedule.
 const OF_GATE: f64 = 6.0;
-
-/// Instructions per gate in a bit-sliced schedule, for one key.
-const OF_GATE_IN_SCHEDULE: f64 = 0.145;
+const OF_GATE_IN_SCHEDULE: f64 = 4.0;
 
 /// Instructions for the look-up of a byte's substitution, and for a linear map of a byte.
 const LOOK_UP: f64 = 4.0;
 const MAP: f64 = 18.0;
 
-/// The instructions of the schedule, the bit-sliced rounds and the rounds on blocks. They give the estimated
-/// cost of rows without a line in the shipped estimates.
-type Instructions = [fn(Direction) -> f64; 3];
+/// The instructions of the bit-sliced schedule and rounds, and of both on blocks. They give the
+/// estimated cost of rows without a line in the shipped estimates.
+type Instructions = [fn(Direction) -> f64; 4];
 
 /// Adds a row for each step, direction and method.
-fn steps<C: Description>([schedule, across, along]: Instructions, rows: &mut Vec<Variant>) {
+fn steps<C: Description>([schedule, across, expansion, along]: Instructions, rows: &mut Vec<Variant>) {
+    let (bits, family) = (bitsliced::<u64>(), C::FAMILY);
     for direction in Direction::ALL {
-        let bind_schedule: BindStep = |_, cipher, known| Some(Box::new(Schedule::new(cipher, known)));
-        let bind_across: BindStep = |_, cipher, known| Some(Box::new(Rounds::<true>::new(cipher, known)));
-        let bind_along: BindStep = |_, cipher, known| Some(Box::new(Rounds::<false>::new(cipher, known)));
-        rows.push(step::<C>(Step::Schedule, direction, Repr::Blocks, schedule, bind_schedule));
-        rows.push(step::<C>(Step::Rounds, direction, bitsliced::<u64>(), across, bind_across));
-        rows.push(by_table(step::<C>(Step::Rounds, direction, Repr::Blocks, along, bind_along)));
+        let push = |of, repr, bind, instructions| {
+            step::<Portable>(family, of, Some(direction), repr, bind, instructions)
+        };
+        rows.push(push(
+            Step::Schedule,
+            bits,
+            |_, cipher, known| Some(Box::new(Schedule::new(cipher, known))),
+            schedule,
+        ));
+        rows.push(push(
+            Step::Rounds,
+            bits,
+            |_, cipher, known| Some(Box::new(Rounds::new(cipher, known))),
+            across,
+        ));
+        rows.push(by_table(push(
+            Step::Schedule,
+            Repr::Blocks,
+            |_, cipher, known| Some(Box::new(TableSchedule(Schedule::new(cipher, known)))),
+            expansion,
+        )));
+        rows.push(by_table(push(
+            Step::Rounds,
+            Repr::Blocks,
+            |_, cipher, known| Some(Box::new(TableRounds(Rounds::new(cipher, known)))),
+            along,
+        )));
     }
-    let bind: BindStep = |_, _, known| Some(Box::new(Comparison::new(known)));
-    rows.push(step::<C>(Step::Comparison, Direction::Encrypt, Repr::Blocks, |_| 12.0, bind));
 }
 
-fn step<C: Description>(
-    step: Step,
-    direction: Direction,
-    repr: Repr,
-    instructions: fn(Direction) -> f64,
-    bind: BindStep,
-) -> Variant {
-    let stem = format!("{}-{}{}", C::NAMES.family, step.name(), back(direction));
-    let row = of::<Portable>(C::FAMILY, &stem, repr, Action::SearchStep(step, direction, bind));
-    Variant { instructions: Some(instructions), ..row }
+/// Adds the steps on bytes in registers, with a method for the cipher's S-boxes.
+#[cfg(feature = "search-steps")]
+fn on_bytes<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
+    let (repr, family) = (Repr::Bytesliced { bits: W::BITS }, <U::Cipher as Listed>::FAMILY);
+    for direction in Direction::ALL {
+        let bind: BindStep = |features, cipher, known| {
+            Some(Box::new(OnBytes::<U, W, Y, false>::new(W::Isa::detect(features)?, cipher, known)?))
+        };
+        let of = |direction| on_registers::<U, W, Y>(direction) / 2.0;
+        rows.push(by(Y::NAME, step::<W::Isa>(family, Step::Schedule, Some(direction), repr, bind, of)));
+        let bind: BindStep = |features, cipher, known| {
+            Some(Box::new(OnBytes::<U, W, Y, true>::new(W::Isa::detect(features)?, cipher, known)?))
+        };
+        rows.push(by(Y::NAME, step::<W::Isa>(family, Step::Rounds, Some(direction), repr, bind, of)));
+    }
 }
 
 /// Additional instructions per key of a list.
@@ -89,6 +118,8 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Vari
             _ => on_registers::<U, W, Y>,
         });
     }
+    #[cfg(feature = "search-steps")]
+    on_bytes::<U, W, Y>(rows);
 }
 
 /// Adds searches on registers with the methods that may be the fastest.
@@ -103,11 +134,12 @@ fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
 }
 
 impl Visitor for Described<'_> {
-    fn bytes<C: OnBytes + Scheduled>(&mut self) {
+    fn bytes<C: cipher::OnBytes + Scheduled>(&mut self) {
         all_registers::<OfBytes<C>>(self.0);
         let instructions: Instructions = [
-            |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
+            |direction| Work::on_keys::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE,
+            |direction| Work::on_keys::<C>(direction).instructions::<C>(|_| LOOK_UP, MAP),
             |direction| Work::on_bytes::<C>(direction).instructions::<C>(|_| LOOK_UP, MAP),
         ];
         steps::<C>(instructions, self.0);
@@ -116,8 +148,9 @@ impl Visitor for Described<'_> {
     fn words<C: OnWords + Scheduled>(&mut self) {
         all_registers::<OfWords<C>>(self.0);
         let instructions: Instructions = [
-            |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE_IN_SCHEDULE,
+            |direction| Work::on_keys::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE,
+            |direction| Work::on_keys::<C>(direction).instructions::<C>(|_| LOOK_UP, MAP),
             |direction| Work::on_words::<C>(direction).instructions::<C>(|_| 4.0 * LOOK_UP, 4.0 * MAP),
         ];
         steps::<C>(instructions, self.0);

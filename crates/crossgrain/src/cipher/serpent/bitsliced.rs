@@ -125,25 +125,68 @@ impl<W: Register> Kernel for OnTile<'_, W> {
     }
 }
 
+/// The bits of a round key, at their home positions.
+pub(super) trait KeyPattern<W: Register>: Copy {
+    /// The bit at a position, for every block.
+    fn at(self, isa: W::Isa, place: usize) -> W;
+}
+
+/// One key for all blocks.
+impl<W: Register> KeyPattern<W> for &BitKey {
+    #[inline(always)]
+    fn at(self, isa: W::Isa, place: usize) -> W {
+        W::splat(isa, self[place])
+    }
+}
+
+/// A key for each block.
+#[cfg(feature = "search-steps")]
+pub(super) struct KeyBits<'a, W>(pub(super) &'a [W; TILE_WORDS]);
+
+#[cfg(feature = "search-steps")]
+impl<W> Clone for KeyBits<'_, W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+#[cfg(feature = "search-steps")]
+impl<W> Copy for KeyBits<'_, W> {}
+
+#[cfg(feature = "search-steps")]
+impl<W: Register> KeyPattern<W> for KeyBits<'_, W> {
+    #[inline(always)]
+    fn at(self, _isa: W::Isa, place: usize) -> W {
+        self.0[place]
+    }
+}
+
 /// The state of one bundle.
-struct Bundle<'t, W> {
-    words: &'t mut [W; TILE_WORDS],
-    places: Places,
+pub(super) struct Bundle<'t, W> {
+    pub(super) words: &'t mut [W; TILE_WORDS],
+    pub(super) places: Places,
 }
 
 impl<W: Register> Bundle<'_, W> {
     #[inline(always)]
-    fn mix_key(&mut self, isa: W::Isa, key: &BitKey) {
+    pub(super) fn mix_key(&mut self, isa: W::Isa, key: impl KeyPattern<W>) {
         for bit in 0..32 {
             let bits = self.places.get(self.words, bit);
-            let bits = each!(word < 4 => bits[word] ^ W::splat(isa, key[32 * word + bit]));
+            let bits = each!(word < 4 => bits[word] ^ key.at(isa, 32 * word + bit));
             self.places.set(self.words, bit, bits);
         }
     }
 
     /// All S-boxes of a round. With `KEYED`, also the key addition before them, or after their inverses.
     #[inline(always)]
-    fn s_boxes<const KEYED: bool>(&mut self, isa: W::Isa, direction: Direction, round: usize, key: &BitKey) {
+    pub(super) fn s_boxes<const KEYED: bool>(
+        &mut self,
+        isa: W::Isa,
+        direction: Direction,
+        round: usize,
+        key: impl KeyPattern<W>,
+    ) {
         match round % 8 {
             0 => self.s_box::<0, KEYED>(isa, direction, key),
             1 => self.s_box::<1, KEYED>(isa, direction, key),
@@ -161,10 +204,12 @@ impl<W: Register> Bundle<'_, W> {
         &mut self,
         isa: W::Isa,
         direction: Direction,
-        key: &BitKey,
+        key: impl KeyPattern<W>,
     ) {
         for bit in 0..32 {
-            let key = each!(word < 4 => W::splat(isa, if KEYED { key[32 * word + bit] } else { 0 }));
+            let key: [W; 4] = each!(word < 4 => {
+                if KEYED { key.at(isa, 32 * word + bit) } else { W::splat(isa, 0) }
+            });
             let bits = self.places.get(self.words, bit);
             let bits = match direction {
                 Direction::Encrypt => sbox_circuit::forward(INDEX, each!(word < 4 => bits[word] ^ key[word])),
@@ -178,7 +223,7 @@ impl<W: Register> Bundle<'_, W> {
     }
 
     #[inline(always)]
-    fn transform(&mut self, direction: Direction) {
+    pub(super) fn transform(&mut self, direction: Direction) {
         match direction {
             Direction::Encrypt => self.places.transform(self.words),
             Direction::Decrypt => self.places.inv_transform(self.words),

@@ -8,7 +8,7 @@
 //!   key schedule
 //! * `steps` names its steps for the planner; `key` has the round keys in the form of the kernels
 //! * `bitsliced`, `vsliced`: parts on tiles; `whole`: the cipher from blocks to blocks; `chains`: serial modes
-//! * `own_keys`, `search`: one key per lane
+//! * `own_keys`, `search`, `search_steps`: one key per lane
 //! * `sbox_circuit`, `linear_circuit`: the S-boxes and the linear transformation as gates
 //! * `rows`, `search_rows`: the variants of all these kernels
 //! * `gpu`: programs for GPUs
@@ -31,6 +31,8 @@ pub mod schedule;
 pub mod search;
 #[cfg(feature = "search")]
 pub(crate) mod search_rows;
+#[cfg(feature = "search-steps")]
+pub mod search_steps;
 pub mod steps;
 pub mod vsliced;
 pub mod whole;

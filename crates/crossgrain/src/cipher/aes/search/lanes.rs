@@ -6,8 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::substitute::{Substitute, inv_mix_column, mix_column, mixing_adds};
-use crate::arch::{ByteLanes, Isa, Register, Tile, Word, each, eight};
-use crate::block::Direction;
+use crate::arch::{ByteLanes, Isa, Register, TILE_WORDS, Tile, Word, each, eight};
+use crate::block::{BLOCK_BYTES, Direction};
 use crate::cipher::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::cipher::aes::linear_circuit;
 use crate::circuit::{Bits, aes_sbox};
@@ -73,6 +73,12 @@ pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + '
 
     /// The sixteen bytes of as many blocks as there are lanes.
     fn load(isa: Self::Isa, blocks: &[u8]) -> [Self; 16];
+
+    /// Byte `byte` of the blocks in a bundle of a tile.
+    fn read(isa: Self::Isa, tile: &Tile, bundle: usize, byte: usize) -> Self;
+
+    /// Replaces byte `byte` of the blocks in a bundle of a tile.
+    fn write(self, isa: Self::Isa, tile: &mut Tile, bundle: usize, byte: usize);
 
     /// The lanes in which both bytes are zero, 64 lanes per word of `found`.
     fn zeros(bytes: [Self; 2], found: &mut [u64]);
@@ -142,8 +148,19 @@ impl<W: Register> LaneByte for Bits<W> {
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
         let (mut tile, mut scratch) = (Tile::new(), Tile::new());
         BlocksToBits::<W, Network>::new(isa).load(blocks, &mut tile, &mut scratch);
-        let words: &[W; 128] = tile.bundle(isa, 0);
-        each!(i < 16 => each!(bit < 8 => words[8 * i + bit]))
+        each!(i < 16 => Self::read(isa, &tile, 0, i))
+    }
+
+    #[inline(always)]
+    fn read(isa: W::Isa, tile: &Tile, bundle: usize, byte: usize) -> Self {
+        let words: &[W; TILE_WORDS] = tile.bundle(isa, bundle);
+        each!(bit < 8 => words[8 * byte + bit])
+    }
+
+    #[inline(always)]
+    fn write(self, isa: W::Isa, tile: &mut Tile, bundle: usize, byte: usize) {
+        let words: &mut [W; TILE_WORDS] = tile.bundle_mut(isa, bundle);
+        words[8 * byte..][..8].copy_from_slice(&self);
     }
 
     #[inline(always)]
@@ -293,6 +310,16 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
         let words = transposed::<W>(isa, blocks);
         each!(i < 16 => Self::new(words[i]))
+    }
+
+    #[inline(always)]
+    fn read(isa: W::Isa, tile: &Tile, bundle: usize, byte: usize) -> Self {
+        Self::new(tile.bundle::<W, BLOCK_BYTES>(isa, bundle)[byte])
+    }
+
+    #[inline(always)]
+    fn write(self, isa: W::Isa, tile: &mut Tile, bundle: usize, byte: usize) {
+        tile.bundle_mut::<W, BLOCK_BYTES>(isa, bundle)[byte] = self.0;
     }
 
     #[inline(always)]

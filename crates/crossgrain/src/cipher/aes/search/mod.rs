@@ -15,6 +15,8 @@
 
 pub mod instructions;
 mod lanes;
+#[cfg(feature = "search-steps")]
+pub mod steps;
 pub mod substitute;
 
 use std::fmt;
@@ -297,6 +299,25 @@ pub(crate) struct Rounds<B: CipherByte> {
     pub(crate) first: usize,
     /// Schedule words that exist by then.
     pub(crate) words: usize,
+}
+
+#[cfg(feature = "search-steps")]
+impl<B: LaneByte> Rounds<B> {
+    /// The constants of a cipher with `rounds` rounds and keys of `words` words. Call it inside code that is
+    /// compiled for the instructions of `isa`.
+    #[inline(always)]
+    fn of(isa: B::Isa, rounds: usize, words: usize) -> Self {
+        let (way, back) = (B::way(isa, Direction::Encrypt), B::way(isa, Direction::Decrypt));
+        Self { isa, way, back, rounds, first: 1, words }
+    }
+
+    /// The column that a middle round makes of the bytes that ShiftRows, or its inverse, moves to it.
+    #[inline(always)]
+    fn column<const BACK: bool>(&self, entering: [B; 4], key: [B; 4]) -> [B; 4] {
+        let rows = bytes!(B, entering[0]; row < 4 => self.sub_in::<BACK>(entering[row]));
+        let words = [key; 4];
+        self.mix_and_add::<4, BACK>(rows, &words, 0)
+    }
 }
 
 impl<B: CipherByte> Rounds<B> {

@@ -20,7 +20,7 @@ use crate::layout::repr::block_of_lane;
 
 /// Bytes of the longest key, and of its round keys.
 const KEY_BYTES: usize = 32;
-const ROUND_KEY_BYTES: usize = 272;
+pub(super) const ROUND_KEY_BYTES: usize = 272;
 
 /// A kernel for one known block.
 pub struct Search<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> {
