@@ -15,6 +15,7 @@ mod modes;
 mod parallel;
 mod plan;
 mod pool;
+mod records;
 mod search;
 mod search_file;
 mod search_words;
@@ -54,6 +55,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::modes, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
+    module.add_function(wrap_pyfunction!(records::apply_records, module)?)?;
     module.add_class::<chunks::Chunks>()?;
     module.add_class::<files::Reader>()?;
     module.add_class::<files::Writer>()?;

@@ -73,7 +73,7 @@ pub(crate) fn modes() -> Vec<Facts> {
     Mode::ALL.map(facts).to_vec()
 }
 
-fn direction(decrypt: bool) -> Direction {
+pub(crate) const fn direction(decrypt: bool) -> Direction {
     if decrypt { Direction::Decrypt } else { Direction::Encrypt }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn apply<'py>(
 
 /// The number of times that the input is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
+pub(crate) enum Reading {
     Once,
     /// Both reads must see the same bytes; otherwise a concurrent writer could make unauthenticated data
     /// appear as authentic. Mutable memory is therefore copied first.
@@ -115,7 +115,7 @@ enum Reading {
 
 /// Runs `work` from the first bytes of the input into `out`, or else into new bytes. The output has
 /// `body_bytes` that correspond to input, and `tail_bytes` that do not.
-fn into_output<'py>(
+pub(crate) fn into_output<'py>(
     py: Python<'py>,
     (data, reading): (&Lent, Reading),
     out: Option<Bound<'py, PyAny>>,

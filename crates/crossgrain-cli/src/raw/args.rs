@@ -14,6 +14,7 @@ use crossgrain::wide::{Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction};
 use zeroize::Zeroizing;
 
+use super::records;
 use super::stream::task;
 use crate::device::Asked;
 use crate::error::Error;
@@ -78,6 +79,12 @@ pub(crate) struct Args {
     /// The number of the first sector of xts; 0 unless given
     #[arg(long, value_name = "N")]
     sector: Option<u128>,
+
+    /// The length of records that follow one another, each under its own key, in ecb, cbc or ctr; the key file
+    /// has a key for each record, as raw bytes one after another. All records start from the same --iv, so each
+    /// key must be used once
+    #[arg(long, value_name = "N", value_parser = typed::size::<usize>, requires = "key_file", conflicts_with_all = ["key", "padding", "device"])]
+    record_size: Option<usize>,
 
     /// The padding of data of ecb and cbc to whole blocks; none unless given
     #[arg(long)]
@@ -160,6 +167,9 @@ pub(super) struct Job {
     pub(super) force: bool,
 }
 
+/// The longest record.
+const RECORD_BYTES_MAX: usize = 1 << 28;
+
 /// The size of a chunk.
 fn chunk_size(text: &str) -> Result<usize, String> {
     let bytes = typed::size(text)?;
@@ -183,6 +193,7 @@ pub(super) struct Engine {
 /// The settings of a mode, except for the key.
 pub(super) enum Kind {
     Plain(Engine, Plain),
+    Records(Engine, Records),
     Sealed(Engine, Sealed),
     Wide(Wide),
 }
@@ -201,6 +212,13 @@ pub(super) struct Plain {
     pub(super) first_sector: u128,
     pub(super) sector_bytes: usize,
     pub(super) is_padded: bool,
+}
+
+/// Settings for records that each have their own key.
+pub(super) struct Records {
+    pub(super) record_bytes: usize,
+    /// The initial value of each.
+    pub(super) iv: [u8; BLOCK_BYTES],
 }
 
 /// Settings for a mode with a tag.
@@ -258,6 +276,7 @@ impl Args {
     fn refuse_options_without_use(&self) -> Result<(), Error> {
         let entry = self.mode.entry();
         let (has_tag, has_sectors) = (self.mode.is_authenticated(), entry.initial == Initial::Sector);
+        let has_records = records::MODES.contains(&self.mode) && matches!(self.cipher, AnyCipher::Usual(_));
         let takes_iv = matches!(entry.initial, Initial::Block | Initial::Nonce { .. });
         let is_on_devices = task(self.mode, Direction::Encrypt).is_some();
         let given = [
@@ -266,6 +285,7 @@ impl Args {
             ("--padding", self.padding.is_some(), entry.lengths == Lengths::WholeBlocks),
             ("--sector-size", self.sector_size.is_some(), has_sectors),
             ("--sector", self.sector.is_some(), has_sectors),
+            ("--record-size", self.record_size.is_some(), has_records),
             ("--chunk-size", self.chunk_size.is_some(), !has_tag),
             ("--aad", !self.aads.is_empty(), has_tag),
             ("--tag", self.tag.is_some(), has_tag),
@@ -308,6 +328,9 @@ impl Args {
         };
         if self.mode.is_authenticated() {
             return Ok(Kind::Sealed(self.engine(cipher, workers.get())?, self.sealed()?));
+        }
+        if let Some(record_bytes) = self.record_size {
+            return Ok(Kind::Records(self.engine(cipher, 1)?, self.records(record_bytes)?));
         }
         // Chunks are computed in parallel, so each uses one thread.
         Ok(Kind::Plain(self.engine(cipher, 1)?, self.plain()?))
@@ -372,6 +395,14 @@ impl Args {
         })
     }
 
+    fn records(&self, record_bytes: usize) -> Result<Records, Error> {
+        if record_bytes == 0 || record_bytes > RECORD_BYTES_MAX {
+            return Err(Error::usage("a record has 1 byte to 256M: give --record-size another length"));
+        }
+        let iv = self.mode.initial_block(&self.plain()?.iv)?;
+        Ok(Records { record_bytes, iv })
+    }
+
     fn initial(&self, what: &str) -> Result<Vec<u8>, Error> {
         let Some(iv) = &self.iv else {
             let why = format!("{} starts from a {what}: give --iv HEX", self.mode);
@@ -431,6 +462,9 @@ impl Args {
         }
         wiping_stack(|| match (&self.key, &self.key_file) {
             (Some(digits), _) => secret::key_from_hex(digits),
+            (None, Some(path)) if self.record_size.is_some() => {
+                secret::keys_from_file(&whose, key_bytes, path)
+            }
             (None, Some(path)) => secret::key_from_file(&whose, key_bytes, path),
             (None, None) => Err(Error::usage("there is no key: give --key or --key-file")),
         })

@@ -1,11 +1,13 @@
 //! `crossgrain raw`: a mode of operation on a stream, without a file format.
 //!
-//! Modes without a tag stream in constant memory (`stream`), and so do those of wider blocks (`wide`). Modes
+//! Modes without a tag stream in constant memory (`stream`), and so do those of wider blocks (`wide`) and records
+//! under their own keys (`records`), whose keys are held in memory. Modes
 //! with a tag hold the message in memory, because no plaintext may be released before the tag has been
 //! verified (`sealed`).
 
 mod args;
 mod padding;
+mod records;
 mod sealed;
 mod stream;
 mod wide;
@@ -29,6 +31,7 @@ pub(crate) fn run(args: Args) -> Result<(), Error> {
         Kind::Plain(engine, plain) => {
             stream::run(&job, &stream::work(&job, engine, plain)?, plain.is_padded.then_some(BLOCK_BYTES))?;
         }
+        Kind::Records(engine, settings) => stream::run(&job, &records::work(&job, engine, settings)?, None)?,
         Kind::Sealed(engine, sealed) => sealed::run(&job, engine, sealed)?,
         Kind::Wide(wide) => {
             stream::run(&job, &wide::work(&job, wide)?, wide.is_padded.then_some(wide.cipher.block_bytes()))?;

@@ -28,6 +28,8 @@ pub(super) enum Stop {
     Refused(Refusal),
     /// The requested device failed.
     Device(Error),
+    /// The input does not fit the records or their keys.
+    Records(Error),
 }
 
 impl From<Refusal> for Stop {
@@ -91,7 +93,7 @@ impl Ends<'_> {
         let done = pipeline::run(workers, work.cut, input, output, &work.compute);
         done.map(drop).map_err(|failure| match failure {
             Failure::Read(error) => Error::read(from, &error),
-            Failure::Compute(Stop::Device(error)) => error,
+            Failure::Compute(Stop::Device(error) | Stop::Records(error)) => error,
             Failure::Compute(Stop::Refused(refusal @ Refusal::ShortSector { .. })) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a sector: {refusal}"))
             }

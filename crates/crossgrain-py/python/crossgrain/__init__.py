@@ -27,11 +27,11 @@ from . import _gpu as _gpu  # first: it decides which native half is used
 from . import parallel, random
 from ._device import Device, devices
 from ._files import EncryptedFile, decrypt_file, encrypt_file, generate_identity, open, recipient_of
-from ._modes import CIPHERS, MODES, Mode, decrypt, encrypt, generate_key, seal, unseal
+from ._modes import CIPHERS, MODES, Mode, decrypt, decrypt_records, encrypt, encrypt_records, generate_key, seal, unseal
 from ._native import Damaged, Error, Forged, NothingTried, Truncated, WrongKey, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
 from ._search import Found, Search, search_shard
-from ._types import CipherName, ModeName, PlainModeName, PolicyName, SealedModeName, SuiteName
+from ._types import CipherName, ModeName, PlainModeName, PolicyName, RecordModeName, SealedModeName, SuiteName
 
 __all__ = [
     "CIPHERS",
@@ -51,6 +51,7 @@ __all__ = [
     "Plan",
     "Plans",
     "PolicyName",
+    "RecordModeName",
     "Search",
     "SealedModeName",
     "Stage",
@@ -61,9 +62,11 @@ __all__ = [
     "compose",
     "decrypt",
     "decrypt_file",
+    "decrypt_records",
     "devices",
     "encrypt",
     "encrypt_file",
+    "encrypt_records",
     "generate_identity",
     "generate_key",
     "open",

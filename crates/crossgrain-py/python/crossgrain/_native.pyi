@@ -106,6 +106,16 @@ def apply(
     sector_bytes: int,
     how: How,
 ) -> _Out: ...
+def apply_records(
+    data: Bytes,
+    out: _Out | None,
+    cipher: str,
+    mode: str,
+    decrypt: bool,
+    keys: Bytes,
+    ivs: Bytes,
+    how: How,
+) -> _Out: ...
 def apply_sealed(
     data: Bytes,
     out: _Out | None,

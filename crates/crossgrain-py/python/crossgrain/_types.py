@@ -65,6 +65,9 @@ CipherName: TypeAlias = Literal[
 #: The modes without a tag, for `encrypt` and `decrypt`.
 PlainModeName: TypeAlias = Literal["ecb", "cbc", "cfb", "ofb", "ctr", "xts"]
 
+#: The modes of `encrypt_records`.
+RecordModeName: TypeAlias = Literal["ecb", "cbc", "ctr"]
+
 #: The modes with a tag, for `seal` and `unseal`.
 SealedModeName: TypeAlias = Literal["eax", "gcm", "ccm", "gcm-siv", "ocb", "siv"]
 
