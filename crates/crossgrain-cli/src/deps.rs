@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long = "loop", value_name = "FILE", conflicts_with_all = ["mode", "decrypt", "in_place"])]
     loops: Option<PathBuf>,
 
-    /// Print the loops as a program instead: serial, parallel, and a comparison of both
+    /// Print the loops as a program instead: serial, parallel, a comparison and times of both
     #[arg(long, value_enum, requires = "loops", conflicts_with = "json")]
     emit: Option<Target>,
 

@@ -283,8 +283,9 @@ impl Analysis {
         Ok(true)
     }
 
-    /// The program as source text, in a serial and a parallel version. Its `main` compares the two and
-    /// prints the [digest](Memory::digest) of their results.
+    /// The program as source text, in a serial and a parallel version. It takes parameters as arguments.
+    /// Its `main` compares the two versions, prints the [digest](Memory::digest) of their results, and times
+    /// both with 1 to N threads.
     pub fn emit(&self, language: Language) -> String {
         emit::emit(&self.program, &self.treated(&self.chosen()), language)
     }

@@ -28,7 +28,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `const n = 100` | a number |
-//! | `param n >= 1 = 100` | a number unknown to the analysis, except for an optional lower bound; runs use the last number |
+//! | `param n >= 1 = 100` | a number unknown to the analysis, except for an optional lower bound; runs use the last number, and emitted programs take others |
 //! | `int p = 0` | a number that statements change, for example a pointer |
 //! | `word t` | a 32-bit word |
 //! | `array a[n], b[0..n][4]` | an array of words; subscripts start from 0, or have a first and a last value |

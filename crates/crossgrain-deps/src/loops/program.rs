@@ -29,6 +29,15 @@ pub(super) struct Variable {
     pub(super) kind: Kind,
     /// Whether the value after the loops is unused.
     pub(super) is_local: bool,
+    /// The subscript ranges of an array as declared, which may contain parameters. Empty for others.
+    pub(super) spans: Vec<Span>,
+}
+
+/// The first value of a subscript, and the number of its values.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    pub(super) from: Expr,
+    pub(super) len: Expr,
 }
 
 impl Variable {
@@ -87,6 +96,16 @@ impl Op {
             Self::ShiftLeft => "<<",
             Self::ShiftRight => ">>",
             Self::RotateLeft => "rotl",
+        }
+    }
+
+    /// The result for numbers. `None` if it does not fit 64 bits, or if the operation is of words alone.
+    pub(super) fn of_ints(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            Self::Add => a.checked_add(b),
+            Self::Subtract => a.checked_sub(b),
+            Self::Multiply => a.checked_mul(b),
+            _ => None,
         }
     }
 
@@ -177,6 +196,17 @@ impl Expr {
         }
     }
 
+    /// The value, given the values of symbols. `None` if it reads a variable or does not fit 64 bits.
+    pub(super) fn known(&self, of_symbol: &impl Fn(usize) -> Option<i64>) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Symbol(variable) => of_symbol(*variable),
+            Self::Negative(inner) => inner.known(of_symbol)?.checked_neg(),
+            Self::Binary(op, a, b) => op.of_ints(a.known(of_symbol)?, b.known(of_symbol)?),
+            Self::Read(_) | Self::Not(_) => None,
+        }
+    }
+
     /// All reads of this expression in order. Reads in subscripts come before the read that they index.
     pub(super) fn reads<'a>(&'a self, found: &mut Vec<&'a Reference>) {
         match self {
@@ -191,6 +221,15 @@ impl Expr {
                 b.reads(found);
             }
         }
+    }
+}
+
+impl Span {
+    /// The span of subscripts from `from` to `to`.
+    pub(super) fn between(from: Expr, to: Expr) -> Self {
+        let room = Expr::Binary(Op::Subtract, Box::new(to), Box::new(from.clone()));
+        let len = Expr::Binary(Op::Add, Box::new(room), Box::new(Expr::Number(1)));
+        Self { from, len }
     }
 }
 

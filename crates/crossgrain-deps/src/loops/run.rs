@@ -229,7 +229,7 @@ impl Runner<'_> {
             Expr::Not(inner) => Value::Word(!self.value(inner, of)?.word()),
             Expr::Binary(op, a, b) => match (self.value(a, of)?, self.value(b, of)?) {
                 (Value::Int(a), Value::Int(b)) if op.is_of_ints() => {
-                    Value::Int(of_ints(*op, a, b).ok_or_else(too_large)?)
+                    Value::Int(op.of_ints(a, b).ok_or_else(too_large)?)
                 }
                 (a, b) => Value::Word(of_words(*op, a.word(), b.word())),
             },
@@ -248,7 +248,8 @@ impl Runner<'_> {
         let looped = &self.program.loops[number];
         let fault = |message: String| Fault::new(looped.at, message);
         let bounds = |bounds: &[Expr], largest: bool| {
-            let values = bounds.iter().map(|bound| self.known(bound));
+            let of_symbol = |variable: usize| Some(self.memory.ints[variable]);
+            let values = bounds.iter().map(|bound| bound.known(&of_symbol));
             let values = values
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| fault("a bound does not fit 64 bits".into()))?;
@@ -263,17 +264,6 @@ impl Runner<'_> {
             return Err(fault(format!("this loop has {count} iterations, too many to run: make it shorter")));
         }
         Ok(Trips { from, step: looped.step, count })
-    }
-
-    /// The value of a bound.
-    fn known(&self, bound: &Expr) -> Option<i64> {
-        match bound {
-            Expr::Number(number) => Some(*number),
-            Expr::Symbol(variable) => Some(self.memory.ints[*variable]),
-            Expr::Negative(inner) => self.known(inner)?.checked_neg(),
-            Expr::Binary(op, a, b) => of_ints(*op, self.known(a)?, self.known(b)?),
-            Expr::Read(_) | Expr::Not(_) => None,
-        }
     }
 
     fn iteration(&mut self, number: usize, trips: &Trips, k: u64) -> Result<(), Fault> {
@@ -334,15 +324,6 @@ impl Runner<'_> {
             self.copies.retain(|read, _| !reads.contains(read));
         }
         Ok(())
-    }
-}
-
-fn of_ints(op: Op, a: i64, b: i64) -> Option<i64> {
-    match op {
-        Op::Add => a.checked_add(b),
-        Op::Subtract => a.checked_sub(b),
-        Op::Multiply => a.checked_mul(b),
-        _ => None,
     }
 }
 

@@ -1,17 +1,23 @@
-//! Writes a program as C with OpenMP or Rust with rayon: a serial version, a parallel version, and a `main`
-//! that compares them.
+//! Writes a program as C with OpenMP or Rust with rayon: the serial loops, the parallel loops, and a `main`
+//! that compares and times them.
+//!
+//! Parameters are arguments of the emitted program, so arrays are allocated at run time. The serial loops
+//! are written twice: the first run checks subscripts and arithmetic, the runs that are timed do not. All
+//! versions access the same elements.
 //!
 //! In Rust, all variables that several threads may access are atomic with relaxed ordering, at the cost of
 //! ordinary loads and stores. In C they are plain variables. Iterations that the analysis calls independent
 //! never access the same element. Private variables are declared inside the iteration and shadow the shared
 //! ones.
 
+mod c;
+mod rust;
 mod text;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use value::{bare, times};
+use value::{bare, constant, times};
 
 use super::program::{Expr, Kind, Node, Program, Statement};
 use super::run::seed;
@@ -41,22 +47,14 @@ pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, l
         copied: BTreeMap::new(),
         skipped: BTreeSet::new(),
         reduced: BTreeSet::new(),
+        checks: false,
         depth: 1,
         out: String::new(),
     };
-    let (serial, parallel) = (writer(&none).written(), writer(treatments).written());
-    let writer = writer(&none);
-    let prelude = writer.prelude();
-    match language {
-        Language::C => format!(
-            "{prelude}static void serial(void) {{\n{serial}}}\n\nstatic void parallel(void) {{\n{parallel}}}\n\n{}",
-            writer.judge()
-        ),
-        Language::Rust => format!(
-            "{prelude}pub fn serial(v: &mut Variables) {{\n{serial}}}\n\npub fn parallel(v: &mut Variables) {{\n{parallel}}}\n\n{}",
-            writer.judge()
-        ),
-    }
+    let checking = || Writer { checks: true, ..writer(&none) };
+    let (checked, serial, parallel) =
+        (checking().written(), writer(&none).written(), writer(treatments).written());
+    checking().program([("checked", checked), ("serial", serial), ("parallel", parallel)])
 }
 
 struct Writer<'a> {
@@ -73,6 +71,8 @@ struct Writer<'a> {
     skipped: BTreeSet<usize>,
     /// Variables of reductions, which several threads update.
     reduced: BTreeSet<usize>,
+    /// Whether subscripts and arithmetic are checked.
+    checks: bool,
     depth: usize,
     out: String,
 }
@@ -170,7 +170,7 @@ impl Writer<'_> {
             let line = self.assigned(&self.variable(int), int, &value);
             self.line(&line);
         }
-        self.copied.clear();
+        self.forget(treatment);
         self.close("}");
     }
 
@@ -205,11 +205,13 @@ impl Writer<'_> {
             let copy = format!("old_{}", self.names[variable]);
             let shared = self.variable(variable);
             match self.language {
+                Language::C if self.program.variables[variable].dims().is_empty() => {
+                    self.line(&format!("const uint32_t {copy} = {shared};"));
+                }
                 Language::C => {
-                    let dims = self.dims(variable);
-                    self.line(&format!("static uint32_t {copy}{dims};"));
-                    let address = if dims.is_empty() { "&" } else { "" };
-                    self.line(&format!("memcpy({address}{copy}, {address}{shared}, sizeof {copy});"));
+                    let cells = self.cells(variable);
+                    self.line(&format!("uint32_t *const {copy} = words({cells});"));
+                    self.line(&format!("memcpy({copy}, {shared}, (size_t){cells} * sizeof(uint32_t));"));
                 }
                 Language::Rust if self.program.variables[variable].dims().is_empty() => {
                     self.line(&format!("let {copy} = {shared}.load(Relaxed);"));
@@ -240,33 +242,58 @@ impl Writer<'_> {
         }
         for &own in &treatment.private {
             let (name, variable) = (self.names[own].clone(), &self.program.variables[own]);
-            let cells = variable.cells();
+            let (cells, on_stack) = (self.cells(own), self.is_on_stack(own));
             let line = match (self.language, variable.is_int(), variable.dims().is_empty()) {
                 (Language::C, true, _) => format!("int64_t {name} = 0;"),
                 (Language::C, _, true) => format!("uint32_t {name} = 0;"),
-                (Language::C, ..) if cells > STACK_WORDS => {
-                    let dims = self.dims(own);
-                    let inner = dims.find(']').map_or("", |end| &dims[end + 1..]);
-                    format!("uint32_t (*{name}){inner} = calloc({cells}, sizeof(uint32_t));")
-                }
-                (Language::C, ..) => format!("uint32_t {name}{};", self.dims(own)),
+                (Language::C, ..) if on_stack => format!("uint32_t {name}[{cells}];"),
+                (Language::C, ..) => format!("uint32_t *const {name} = words({cells});"),
                 (Language::Rust, true, _) => format!("let mut {name} = 0_i64;"),
                 (Language::Rust, _, true) => format!("let mut {name} = 0_u32;"),
-                (Language::Rust, ..) if cells > STACK_WORDS => {
-                    format!("let mut {name} = vec![0_u32; {cells}];")
-                }
-                (Language::Rust, ..) => format!("let mut {name} = [0_u32; {cells}];"),
+                (Language::Rust, ..) if on_stack => format!("let mut {name} = [0_u32; {cells}];"),
+                (Language::Rust, ..) => format!("let mut {name} = vec![0_u32; {cells}];"),
             };
             self.line(&line);
         }
     }
 
+    /// Frees the private arrays of an iteration.
     fn release(&mut self, treatment: &Treatment) {
         for &own in &treatment.private {
-            if self.language == Language::C && self.program.variables[own].cells() > STACK_WORDS {
+            if self.language == Language::C && !self.is_on_stack(own) {
                 self.line(&format!("free({});", self.names[own]));
             }
         }
+    }
+
+    /// Frees the copies of a loop.
+    fn forget(&mut self, treatment: &Treatment) {
+        for &variable in treatment.copied.keys() {
+            if self.language == Language::C && !self.program.variables[variable].dims().is_empty() {
+                self.line(&format!("free(old_{});", self.names[variable]));
+            }
+        }
+        self.copied.clear();
+    }
+
+    /// Whether a private variable is small, with a constant size.
+    fn is_on_stack(&self, variable: usize) -> bool {
+        self.is_constant(variable) && self.program.variables[variable].cells() <= STACK_WORDS
+    }
+
+    /// The number of words of an array: a constant, or an expression.
+    fn cells(&self, variable: usize) -> String {
+        let name = &self.names[variable];
+        match (self.is_constant(variable), self.language) {
+            (true, _) => self.program.variables[variable].cells().to_string(),
+            (false, Language::C) => format!("cells_{name}"),
+            (false, Language::Rust) => format!("{name}.len()"),
+        }
+    }
+
+    /// Whether the size of a variable does not depend on parameters.
+    fn is_constant(&self, variable: usize) -> bool {
+        self.program.variables[variable].spans.iter().all(|span| constant(&span.len).is_some())
     }
 
     fn statement(&mut self, statement: &Statement) {

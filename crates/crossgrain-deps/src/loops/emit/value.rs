@@ -2,33 +2,47 @@
 
 use super::{Language, Writer};
 use crate::loops::program::{Expr, Kind, Op, Reference};
+use crate::loops::source::quoted;
 
 impl Writer<'_> {
     /// The place of a variable.
     pub(super) fn variable(&self, variable: usize) -> String {
-        let name = &self.names[variable];
-        if self.is_atomic(variable) { format!("v.{name}") } else { name.clone() }
+        self.names[variable].clone()
     }
 
     /// The place of an element or a scalar.
     pub(super) fn place(&self, of: &Reference) -> String {
         let name = self.copied.get(&of.number).cloned().unwrap_or_else(|| self.variable(of.variable));
-        let dims = self.program.variables[of.variable].dims();
-        let offset = |(subscript, &(from, _)): (&Expr, &(i64, i64))| {
+        let offset = |(subscript, (from, len)): (&Expr, (String, String))| {
             let at = bare(self.int(subscript));
-            if from == 0 { at } else { format!("{at} - ({from})") }
+            let offset = match from.as_str() {
+                _ if self.checks => {
+                    let text = quoted(&of.text);
+                    format!("within(\"{}: `{text}`\", {at}, {}, {})", of.at, bare(from), bare(len.clone()))
+                }
+                "0" => at,
+                _ => format!("{at} - {from}"),
+            };
+            (offset, len)
         };
-        let offsets: Vec<_> = of.subscripts.iter().zip(dims).map(offset).collect();
-        match self.language {
-            Language::C => offsets.iter().fold(name, |place, offset| format!("{place}[{offset}]")),
-            Language::Rust if offsets.is_empty() => name,
-            Language::Rust => {
-                let extents = dims.iter().map(|(from, to)| to - from + 1);
-                let flat = offsets.into_iter().zip(extents).reduce(|(flat, _), (offset, extent)| {
-                    (format!("({flat}) * {extent} + ({offset})"), extent)
-                });
-                format!("{name}[({}) as usize]", flat.map(|(flat, _)| flat).unwrap_or_default())
-            }
+        let offsets = of.subscripts.iter().zip(self.spans(of.variable)).map(offset);
+        let flat = offsets.reduce(|(flat, _), (offset, len)| (format!("({flat}) * {len} + ({offset})"), len));
+        match (self.language, flat) {
+            (_, None) => name,
+            (Language::C, Some((flat, _))) => format!("{name}[{flat}]"),
+            (Language::Rust, Some((flat, _))) => format!("{name}[({flat}) as usize]"),
+        }
+    }
+
+    /// For each subscript of an array or a table, its first value and the number of its values.
+    pub(super) fn spans(&self, variable: usize) -> Vec<(String, String)> {
+        let variable = &self.program.variables[variable];
+        let of_table = |&(from, to): &(i64, i64)| {
+            (self.int(&Expr::Number(from)), self.int(&Expr::Number(to - from + 1)))
+        };
+        match variable.spans.is_empty() {
+            true => variable.dims().iter().map(of_table).collect(),
+            false => variable.spans.iter().map(|span| (self.int(&span.from), self.int(&span.len))).collect(),
         }
     }
 
@@ -75,7 +89,16 @@ impl Writer<'_> {
         match value {
             Expr::Symbol(variable) => self.names[*variable].clone(),
             Expr::Read(read) => self.read(read),
+            Expr::Negative(inner) if self.checks => format!("minus(0, {})", bare(self.int(inner))),
             Expr::Negative(inner) => format!("(-{})", self.int(inner)),
+            Expr::Binary(op, a, b) if self.checks => {
+                let name = match op {
+                    Op::Add => "plus",
+                    Op::Subtract => "minus",
+                    _ => "product",
+                };
+                format!("{name}({}, {})", bare(self.int(a)), bare(self.int(b)))
+            }
             Expr::Binary(op, a, b) => format!("({} {} {})", self.int(a), op.sign(), self.int(b)),
             Expr::Number(_) | Expr::Not(_) => String::new(),
         }
@@ -126,33 +149,11 @@ impl Writer<'_> {
         });
         tightest.unwrap_or_default()
     }
-
-    /// The extents of an array in C.
-    pub(super) fn dims(&self, variable: usize) -> String {
-        self.program.variables[variable]
-            .dims()
-            .iter()
-            .map(|(from, to)| format!("[{}]", to - from + 1))
-            .collect()
-    }
 }
 
 /// The value of an expression that contains only numbers.
-fn constant(value: &Expr) -> Option<i64> {
-    match value {
-        Expr::Number(number) => Some(*number),
-        Expr::Negative(inner) => constant(inner)?.checked_neg(),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (constant(a)?, constant(b)?);
-            match op {
-                Op::Add => a.checked_add(b),
-                Op::Subtract => a.checked_sub(b),
-                Op::Multiply => a.checked_mul(b),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
+pub(super) fn constant(value: &Expr) -> Option<i64> {
+    value.known(&|_| None)
 }
 
 /// Removes brackets around the whole text.

@@ -1,13 +1,16 @@
 //! Declarations: constants, parameters, numbers, words, arrays and tables.
 
 use super::{KEYWORDS, LARGEST, Meaning, Parser, Result};
-use crate::loops::program::{Expr, Kind, Op, Variable};
+use crate::loops::program::{Expr, Kind, Op, Span, Variable};
 use crate::loops::source::{At, Fault};
 
 /// Maximum number of subscripts.
 const SUBSCRIPTS: usize = 4;
 /// Maximum number of values in all arrays and tables together.
 const CELLS: i64 = 1 << 20;
+
+/// The subscript ranges at test sizes, and as declared.
+type Dims = (Vec<(i64, i64)>, Vec<Span>);
 
 impl Parser<'_> {
     pub(super) fn declaration(&mut self) -> Result<()> {
@@ -31,6 +34,7 @@ impl Parser<'_> {
     pub(super) fn declared(&mut self, what: &str, is_local: bool, declared_at: At) -> Result<()> {
         let (name, at) = self.word()?;
         self.free(&name, at)?;
+        let mut spans = Vec::new();
         let kind = match what {
             "const" => {
                 self.expect("=")?;
@@ -45,16 +49,21 @@ impl Parser<'_> {
             }
             "int" => Kind::Int(if self.take_sign("=") { self.number()? } else { 0 }),
             "word" => Kind::Word,
-            "array" => Kind::Array(self.dims()?),
+            "array" => {
+                let dims;
+                (dims, spans) = self.dims()?;
+                Kind::Array(dims)
+            }
             "table" => {
-                let dims = self.dims()?;
+                let (dims, _) = self.dims()?;
                 self.expect("=")?;
                 let values = self.values(&dims)?;
                 Kind::Table(dims, values)
             }
             _ => return Err(Fault::new(declared_at, "`local` is for `int`, `word` and `array`")),
         };
-        self.variable(name, kind, is_local);
+        let number = self.variable(name, kind, is_local);
+        self.program.variables[number].spans = spans;
         Ok(())
     }
 
@@ -70,7 +79,7 @@ impl Parser<'_> {
     pub(super) fn variable(&mut self, name: String, kind: Kind, is_local: bool) -> usize {
         let number = self.program.variables.len();
         self.names.insert(name.clone(), Meaning::Variable(number));
-        self.program.variables.push(Variable { name, kind, is_local });
+        self.program.variables.push(Variable { name, kind, is_local, spans: Vec::new() });
         number
     }
 
@@ -85,19 +94,25 @@ impl Parser<'_> {
     }
 
     /// Parses extents, for example `[4][0..n]`: each is a length, or a first and a last subscript.
-    pub(super) fn dims(&mut self) -> Result<Vec<(i64, i64)>> {
+    pub(super) fn dims(&mut self) -> Result<Dims> {
         let at = self.at();
-        let mut dims = Vec::new();
+        let (mut dims, mut spans) = (Vec::new(), Vec::new());
         let mut cells: i64 = 1;
         while self.take_sign("[") {
-            let first = self.extent()?;
-            let dim = if self.take_sign("..") { (first, self.extent()?) } else { (0, first - 1) };
+            let (first, shown) = self.extent()?;
+            let (dim, span) = if self.take_sign("..") {
+                let (last, shown_last) = self.extent()?;
+                ((first, last), Span::between(shown, shown_last))
+            } else {
+                ((0, first - 1), Span { from: Expr::Number(0), len: shown })
+            };
             self.expect("]")?;
             if dim.1 < dim.0 {
                 return Err(Fault::new(at, "it has no elements"));
             }
             cells = cells.saturating_mul(dim.1 - dim.0 + 1);
             dims.push(dim);
+            spans.push(span);
         }
         self.cells = self.cells.saturating_add(cells);
         if dims.is_empty() || dims.len() > SUBSCRIPTS {
@@ -112,7 +127,7 @@ impl Parser<'_> {
                 format!("the arrays hold more than {CELLS} words together: make them smaller"),
             ));
         }
-        Ok(dims)
+        Ok((dims, spans))
     }
 
     /// Parses `{1, 2, 3}`.
@@ -136,39 +151,24 @@ impl Parser<'_> {
 
     /// Parses a constant number.
     pub(super) fn number(&mut self) -> Result<i64> {
-        self.known_number(false, "a number is wanted: made of constants, and at most 2^40")
+        let (number, _) =
+            self.known_number(false, "a number is wanted: made of constants, and at most 2^40")?;
+        Ok(number)
     }
 
-    /// Parses a constant number for an array. Parameters have their value for runs.
-    pub(super) fn extent(&mut self) -> Result<i64> {
+    /// Parses a number for an array: its value, with parameters at their value for runs, and the expression.
+    pub(super) fn extent(&mut self) -> Result<(i64, Expr)> {
         self.known_number(true, "a number is wanted: made of constants and parameters, and at most 2^40")
     }
 
-    pub(super) fn known_number(&mut self, by_params: bool, wanted: &str) -> Result<i64> {
+    pub(super) fn known_number(&mut self, by_params: bool, wanted: &str) -> Result<(i64, Expr)> {
         let at = self.at();
         let value = self.expression()?;
-        let number = self.known(&value, by_params).filter(|number| number.abs() <= LARGEST);
-        number.ok_or_else(|| Fault::new(at, wanted))
-    }
-
-    pub(super) fn known(&self, value: &Expr, by_params: bool) -> Option<i64> {
-        match value {
-            Expr::Number(number) => Some(*number),
-            Expr::Symbol(variable) => match self.program.variables[*variable].kind {
-                Kind::Param { run, .. } if by_params => Some(run),
-                _ => None,
-            },
-            Expr::Negative(inner) => self.known(inner, by_params)?.checked_neg(),
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (self.known(a, by_params)?, self.known(b, by_params)?);
-                match op {
-                    Op::Add => a.checked_add(b),
-                    Op::Subtract => a.checked_sub(b),
-                    Op::Multiply => a.checked_mul(b),
-                    _ => None,
-                }
-            }
-            Expr::Read(_) | Expr::Not(_) => None,
-        }
+        let of_symbol = |variable: usize| match self.program.variables[variable].kind {
+            Kind::Param { run, .. } if by_params => Some(run),
+            _ => None,
+        };
+        let number = value.known(&of_symbol).filter(|number| number.abs() <= LARGEST);
+        Ok((number.ok_or_else(|| Fault::new(at, wanted))?, value))
     }
 }
