@@ -28,6 +28,16 @@ fn too_many_accesses_are_refused() {
     }
 }
 
+/// Each `!=` has two cases. Beyond a limit, conditions are not followed exactly.
+#[test]
+fn many_conditions_have_few_cases() {
+    let heads: String = (0..8).map(|k| format!("if i0 != {k}\n")).collect();
+    let body = format!("{heads}a[i0] = a[i1] + 1\n{}", "end\n".repeat(8));
+    let text = format!("array a[99]\n{}", nest(2, &body));
+    let analysis = Analysis::of(&Program::parse(&text).unwrap()).unwrap();
+    assert_eq!((analysis.decided.unknown, analysis.agrees()), (0, Ok(true)));
+}
+
 #[test]
 fn too_many_steps_are_refused() {
     assert!(refusal(&"for i = 0 to 200000\nend\n".repeat(250)).contains("too many to run"));

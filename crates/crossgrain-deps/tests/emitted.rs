@@ -12,7 +12,7 @@ use std::process::Command;
 
 use compiled::{QUICK, cargo, compiled, digests, emitted, folder, has_gcc, parsed, run, wanted};
 use crossgrain_deps::loops::{Analysis, Language, Program};
-use literature::LITERATURE;
+use literature::{CONDITIONS, LITERATURE};
 
 /// Programs that are not in the literature: names like the emitter's, every operation, and a large private
 /// array.
@@ -133,7 +133,7 @@ fn random() -> Vec<(String, Program)> {
 
 /// All programs, with names that are valid for modules and files.
 fn all() -> Vec<(String, Program)> {
-    let literature = LITERATURE.iter().map(|known| (known.name, known.text));
+    let literature = LITERATURE.iter().chain(CONDITIONS).map(|known| (known.name, known.text));
     let aes = [
         ("aes_encrypt", include_str!("../examples/loops/aes-encrypt.loops")),
         ("aes_decrypt", include_str!("../examples/loops/aes-decrypt.loops")),

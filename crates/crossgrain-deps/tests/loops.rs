@@ -4,12 +4,12 @@
 mod literature;
 
 use crossgrain_deps::loops::{Analysis, Program};
-use literature::{LITERATURE, verdicts};
+use literature::{CONDITIONS, LITERATURE, verdicts};
 
 #[test]
 fn verdicts_are_those_of_the_literature() {
     assert!(LITERATURE.len() >= 25);
-    for known in LITERATURE {
+    for known in LITERATURE.iter().chain(CONDITIONS) {
         let analysis = known.analysis();
         assert_eq!(verdicts(&analysis), known.loops, "{}: {:#?}", known.name, analysis.dependences);
         assert_eq!(analysis.decided.unknown, 0, "{}", known.name);
@@ -18,7 +18,7 @@ fn verdicts_are_those_of_the_literature() {
 
 #[test]
 fn loops_called_parallel_agree_in_any_order() {
-    for known in LITERATURE {
+    for known in LITERATURE.iter().chain(CONDITIONS) {
         assert_eq!(known.analysis().agrees(), Ok(true), "{}", known.name);
     }
 }
@@ -37,6 +37,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
     let deep = format!("word t\nt = {}1{}\n", "(".repeat(100), ")".repeat(100));
     let long = format!("word t\nt = 1{}\n", " + 1".repeat(300));
     let nest: String = (0..8).map(|i| format!("for i{i} = 0 to 1\n")).collect();
+    let ifs = format!("word t\n{}", "if t < 1\n".repeat(9));
     let many = format!("word t\n{}", "t = 1\n".repeat(400));
     let huge = format!("# {}\n", "x".repeat(1 << 17));
     let name = format!("word {}", "n".repeat(49));
@@ -72,6 +73,26 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
         ("param n >= 5 = 4", "1:16: ", "less than 5"),
         ("word t\nint p\np = t", "3:5: ", "is a word"),
         ("for i = 0 to 1\nword t\nend", "2:1: ", "before the loops"),
+        // Conditions.
+        ("word t\nif t < 1\n t = 1\n", "2:1: ", "this condition has no `end`"),
+        ("word t\nif t < 1\nelse\n t = 1\n", "2:1: ", "this condition has no `end`"),
+        ("word t\nif t < 1\nelse\nelse\nend", "4:1: ", "`else` without an `if`"),
+        ("word t\nfor i = 0 to 1\nelse\nend", "3:1: ", "`else` without an `if`"),
+        ("word t\nif t\nend", "2:5: ", "a comparison, as in `if a[i] < 5`"),
+        ("word t\nif t = 1\nend", "2:6: ", "a comparison"),
+        ("word t\nif t < 1 < 2\nend", "2:10: ", "end of the line"),
+        ("word t\nif t < 1\nelse if t < 2\nend", "3:6: ", "end of the line"),
+        ("word t\nif u < 1\nend", "2:4: ", "`u` is not declared"),
+        ("word if", "1:6: ", "word of the language"),
+        ("array a[9], b[9]\nif a[b[1]] < 1\nend", "2:4: ", "not affine"),
+        ("array a[9]\nfor i = 0 to 9\n if a[i] < 1\n end\nend", "3:5: ", "subscript 9 where"),
+        ("int p = 1099511627776\nif p * p < 1\nend", "2:1: ", "does not fit 64 bits"),
+        (
+            "array a[9], b[9]\nint p\nfor i = 0 to 8\n if a[i] != 0\n  b[p] = a[i]\n  p = p + 1\n end\nend",
+            "5:3: ",
+            "no closed form",
+        ),
+        (&ifs, "10:1: ", "8 deep"),
         // Text outside the language.
         ("word t\nt = 1 $ 2", "2:7: ", "`$`"),
         ("word t\nt = 1 1", "2:7: ", "end of the line"),
@@ -106,7 +127,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
 /// Corrupted programs never crash the analysis.
 #[test]
 fn broken_programs_end() {
-    let texts: Vec<_> = LITERATURE.iter().map(|known| known.text).collect();
+    let texts: Vec<_> = LITERATURE.iter().chain(CONDITIONS).map(|known| known.text).collect();
     let mut state = 1_u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crossgrain_deps::Kind;
 use crossgrain_deps::loops::{Analysis, Direction, Distance, Program};
-use nests::{Access, Node, made, made_with_numbers};
+use nests::{Access, Condition, Node, made, made_with_numbers};
 
 /// Number of nests. Nightly runs use ten times more.
 const CASES: u64 = 1000;
@@ -21,7 +21,12 @@ struct Event {
     iterations: Vec<i64>,
     at: (u32, u32),
     is_write: bool,
+    branches: Vec<Branch>,
 }
+
+/// A branch of a condition on words: the condition, the iterations of all loops around it, and the side. The
+/// enumeration runs both branches.
+type Branch = (usize, Vec<i64>, bool);
 
 /// The accesses to each element, in order.
 type History = HashMap<(&'static str, Vec<i64>), Vec<Event>>;
@@ -33,6 +38,7 @@ struct Through {
     loops: Vec<usize>,
     counters: Vec<i64>,
     iterations: Vec<i64>,
+    branches: Vec<Branch>,
 }
 
 impl Through {
@@ -43,6 +49,18 @@ impl Through {
                     reads.iter().for_each(|read| self.happened(read, false));
                     self.happened(target, true);
                 }
+                Node::If(number, condition, then, otherwise) => match condition.holds(&self.counters) {
+                    Some(holds) => self.body(if holds { then } else { otherwise }),
+                    None => {
+                        let Condition::OfWords(read) = condition else { unreachable!() };
+                        self.happened(read, false);
+                        for (side, body) in [(true, then), (false, otherwise)] {
+                            self.branches.push((*number, self.iterations.clone(), side));
+                            self.body(body);
+                            self.branches.pop();
+                        }
+                    }
+                },
                 Node::Loop(number, from, to, step, body) => {
                     let (mut counter, to) = (from.value(&self.counters), to.value(&self.counters));
                     self.loops.push(*number);
@@ -66,7 +84,8 @@ impl Through {
     fn happened(&mut self, access: &Access, is_write: bool) {
         let element = access.subscripts.iter().map(|subscript| subscript.value(&self.counters)).collect();
         let (loops, iterations) = (self.loops.clone(), self.iterations.clone());
-        let event = Event { loops, iterations, at: access.at, is_write };
+        let branches = self.branches.clone();
+        let event = Event { loops, iterations, at: access.at, is_write, branches };
         self.history.entry((access.variable, element)).or_default().push(event);
     }
 }
@@ -80,7 +99,13 @@ fn dependences_seen(history: &History) -> Dependences {
     let mut seen = Dependences::new();
     for events in history.values() {
         for (late, sink) in events.iter().enumerate() {
-            for source in events[..late].iter().filter(|source| source.is_write || sink.is_write) {
+            let conflicts = |source: &&Event| {
+                let opposite = |(number, iterations, side): &Branch| {
+                    sink.branches.contains(&(*number, iterations.clone(), !side))
+                };
+                (source.is_write || sink.is_write) && !source.branches.iter().any(opposite)
+            };
+            for source in events[..late].iter().filter(conflicts) {
                 let kind = match (source.is_write, sink.is_write) {
                     (true, false) => Kind::Flow,
                     (true, true) => Kind::Output,

@@ -7,7 +7,7 @@ use std::fmt;
 use super::dependence::{Decided, Direction, Distance, Found, dependences};
 use super::emit::{self, Language};
 use super::parse::parse;
-use super::program::{Op, Program, Reference};
+use super::program::{If, Op, Program, Reference};
 use super::run::{Memory, run};
 use super::solve::Budget;
 use super::source::{At, Fault};
@@ -295,7 +295,7 @@ impl Analysis {
 fn references(program: &Program) -> HashMap<usize, &Reference> {
     let all =
         program.statements.iter().flat_map(|statement| [statement.reads(), vec![&statement.target]].concat());
-    all.map(|reference| (reference.number, reference)).collect()
+    all.chain(program.ifs.iter().flat_map(If::reads)).map(|reference| (reference.number, reference)).collect()
 }
 
 fn site(reference: &Reference) -> Site {

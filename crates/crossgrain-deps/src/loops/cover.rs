@@ -9,10 +9,13 @@
 //! 2. The part of the set outside the write's bounds goes to the next write.
 //! 3. If the last write leaves a nonempty rest, the set is not covered.
 //!
+//! The outcome of a condition on words is a symbol. Two writes in both branches of a condition cover an
+//! access after it, and one of them alone does not.
+//!
 //! The test may miss a proof, but every proof that it finds is valid.
 
 use super::affine::{Affine, Symbol, System};
-use super::dependence::{common, in_sink};
+use super::dependence::{common, in_sink, of_condition};
 use super::program::Program;
 use super::solve::{Answer, Budget, solve};
 use super::walk::{Access, Case, Walk, of_params};
@@ -82,6 +85,7 @@ impl Covering<'_> {
         let mut domain = of_params(self.program);
         self.walk.within(&access.loops, &mut domain, |symbol| symbol);
         domain.zero.extend(case.zero.iter().cloned());
+        domain.at_least_zero.extend(case.at_least_zero.iter().cloned());
         domain
     }
 
@@ -95,8 +99,16 @@ impl Covering<'_> {
         given: Option<(usize, &Affine)>,
     ) -> Option<Reach> {
         let base = |number: usize| self.program.variables.len() + number;
+        let bases = write.loops[same..].iter().map(|&number| base(number));
+        let outcomes = |least: usize| {
+            let is_inner = move |number: usize| self.program.ifs[number].around.len() > least;
+            let inner = write.branches.iter().filter(move |(number, _)| is_inner(*number));
+            inner.map(|&(number, _)| in_sink(self.program, of_condition(self.program, number)))
+        };
         let own: Vec<Symbol> =
-            write.loops[same..].iter().map(|&number| in_sink(self.program, base(number))).collect();
+            bases.map(|symbol| in_sink(self.program, symbol)).chain(outcomes(same)).collect();
+        // Conditions have one outcome in an iteration that is given, but several in loops within it.
+        let various: Vec<Symbol> = outcomes(same + usize::from(given.is_some())).collect();
         let rename = |symbol: Symbol| {
             let of_write = in_sink(self.program, symbol);
             if own.contains(&of_write) { of_write } else { symbol }
@@ -106,7 +118,7 @@ impl Covering<'_> {
         let mut reach = Reach { zero: differences.collect::<Option<_>>()?, at_least_zero: Vec::new() };
         reach.zero.extend(case.zero.iter().map(|sum| sum.renamed(rename)));
         let bounds = write.loops.iter().flat_map(|&number| &self.walk.extents[number].at_least_zero);
-        reach.at_least_zero.extend(bounds.map(|sum| sum.renamed(rename)));
+        reach.at_least_zero.extend(bounds.chain(&case.at_least_zero).map(|sum| sum.renamed(rename)));
         if let Some((number, value)) = given {
             reach.put(rename(base(number)), value)?;
         }
@@ -120,7 +132,8 @@ impl Covering<'_> {
                 reach.put(symbol, &first)?;
             }
         }
-        (!own.iter().any(|&symbol| reach.names(symbol))).then_some(reach)
+        let bases = own.iter().take(write.loops.len() - same);
+        (!bases.chain(&various).any(|&symbol| reach.names(symbol))).then_some(reach)
     }
 
     /// Whether every point of the domain is reached: by the first reach where its conditions hold, and

@@ -124,7 +124,7 @@ pub(super) fn dependences(
                 search.pair(source, sink);
                 if search.budget.rows == 0 || search.found.len() > DEPENDENCES {
                     let message = "from here on it takes too long to decide what depends on what: take the loops in question alone";
-                    return Err(Fault::new(program.statements[a.statement].target.at, message));
+                    return Err(Fault::new(a.at, message));
                 }
             }
         }
@@ -145,6 +145,9 @@ struct Question {
     system: System,
     distances: Vec<Option<Affine>>,
     directions: Vec<Direction>,
+    /// If the accesses are in different branches of one condition, the number of loops around it. They are
+    /// then not in the same iteration of these loops.
+    apart: Option<usize>,
     is_certain: bool,
 }
 
@@ -198,6 +201,8 @@ impl Search<'_> {
         self.walk.within(&b.loops, &mut system, sink);
         system.zero.extend(from.zero.iter().cloned());
         system.zero.extend(to.zero.iter().map(|sum| sum.renamed(sink)));
+        system.at_least_zero.extend(from.at_least_zero.iter().cloned());
+        system.at_least_zero.extend(to.at_least_zero.iter().map(|sum| sum.renamed(sink)));
         for (from, to) in from.subscripts.iter().zip(&to.subscripts) {
             system.equal(from, &to.renamed(sink));
         }
@@ -207,7 +212,10 @@ impl Search<'_> {
             Affine::symbol(sink(base)).minus(&Affine::symbol(base))
         };
         let distances = a.loops[..common].iter().map(distance).collect();
-        Question { system, distances, directions: Vec::new(), is_certain: true }
+        let opposite = |&(number, side): &(usize, bool)| b.branches.contains(&(number, !side));
+        let opposite = a.branches.iter().filter(|branch| opposite(branch));
+        let apart = opposite.map(|&(number, _)| self.program.ifs[number].around.len()).min();
+        Question { system, distances, directions: Vec::new(), apart, is_certain: true }
     }
 
     /// Tries all directions, from the outermost loop inwards. While all outer directions are `=`, the next
@@ -215,6 +223,9 @@ impl Search<'_> {
     fn vectors(&mut self, question: Question, comes_after: bool, vectors: &mut Vectors) {
         let level = question.directions.len();
         let all_same = question.directions.iter().all(|&direction| direction == Direction::Same);
+        if all_same && question.apart == Some(level) {
+            return;
+        }
         let Some(distance) = question.distances.get(level) else {
             if !all_same || comes_after {
                 self.keep(question, vectors);
@@ -240,13 +251,13 @@ impl Search<'_> {
             }
             let directions = [&question.directions[..], &[direction]].concat();
             let distances = question.distances.clone();
-            let is_certain = answer == Answer::Yes;
-            self.vectors(Question { system, distances, directions, is_certain }, comes_after, vectors);
+            let (apart, is_certain) = (question.apart, answer == Answer::Yes);
+            self.vectors(Question { system, distances, directions, apart, is_certain }, comes_after, vectors);
         }
     }
 
     fn keep(&mut self, question: Question, vectors: &mut Vectors) {
-        let Question { system, distances, directions, mut is_certain } = question;
+        let Question { system, distances, directions, mut is_certain, .. } = question;
         if directions.is_empty() {
             let answer = solve(&system, self.budget);
             if answer == Answer::No {
@@ -323,5 +334,14 @@ pub(super) fn common(a: &Access, b: &Access) -> Vec<usize> {
 
 /// The symbol for the sink's iteration. Parameters are the same symbol there.
 pub(super) fn in_sink(program: &Program, symbol: Symbol) -> Symbol {
-    if symbol < program.variables.len() { symbol } else { symbol + program.loops.len() }
+    match symbol {
+        _ if symbol < program.variables.len() => symbol,
+        _ if symbol < of_condition(program, 0) => symbol + program.loops.len(),
+        _ => symbol + program.ifs.len(),
+    }
+}
+
+/// The symbol for the outcome of a condition. It is at least 1 if the condition holds.
+pub(super) fn of_condition(program: &Program, number: usize) -> Symbol {
+    program.variables.len() + 2 * program.loops.len() + number
 }

@@ -22,7 +22,7 @@
 //!
 //! # The language
 //!
-//! Each line is a declaration, the head of a loop, `end`, or a statement. `#` starts a comment. A line
+//! Each line is a declaration, the head of a loop or of a condition, `else`, `end`, or a statement. `#` starts a comment. A line
 //! continues after a comma or an opening brace.
 //!
 //! | line | meaning |
@@ -35,12 +35,16 @@
 //! | `table s[4] = {1, 2, 3, 4}` | constant words; their subscripts need not be affine |
 //! | `local word t` | a word whose value after the loops is unused; also `int` and `array` |
 //! | `for i = 0 to n - 1 step 2` | a loop that ends with `end`; a bound may be `min(…)` or `max(…)` of several |
+//! | `if i < n - 1` | a condition that ends with `end`, with `else` before it if needed; also `==`, `!=`, `<=`, `>`, `>=` |
 //! | `a[2*i + 1] = rotl(t, 8) ^ a[i]` | a statement; also `+=`, `-=`, `*=`, `^=`, `&=`, `\|=`, `<<=`, `>>=` |
 //!
 //! Word arithmetic is modulo 2³², with `+ - * ^ & | ~ << >>` and `rotl`. Shift counts are numbers.
 //! Subscripts of arrays are affine: sums of counters, parameters and numbers with constant factors, and of
 //! `int` variables that every iteration changes by the same amount. A subscript may also be one table entry
 //! at affine subscripts. Bounds are affine in counters and parameters.
+//!
+//! A condition compares two numbers, which are signed, or two words, which are not. If both sides are
+//! affine, the analysis is exact. Otherwise it assumes that either branch may run, and that only one runs.
 //!
 //! # Limits
 //!
@@ -49,6 +53,7 @@
 
 mod affine;
 mod analysis;
+mod conditional;
 mod cover;
 mod dependence;
 mod emit;

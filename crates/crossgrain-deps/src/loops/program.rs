@@ -1,4 +1,6 @@
-//! The program as data: variables, loops and statements, all numbered in text order.
+//! The program as data: variables, loops, conditions and statements, all numbered in text order.
+
+use std::cmp::Ordering;
 
 use super::source::At;
 
@@ -166,10 +168,78 @@ pub(super) struct Loop {
     pub(super) body: Vec<Node>,
 }
 
+/// How two values are compared. Numbers are signed; if one of them is a word, both are words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Equal, Self::Unequal, Self::LessOrEqual, Self::GreaterOrEqual, Self::Less, Self::Greater];
+
+    /// The operator in a program's text.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// Whether it holds for values in this order.
+    pub(super) const fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Unequal => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+
+    /// The comparison that holds if and only if this one does not.
+    pub(super) const fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::Unequal,
+            Self::Unequal => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
+}
+
+/// `if left is right … else … end`.
+#[derive(Clone, Debug)]
+pub(super) struct If {
+    pub(super) left: Expr,
+    pub(super) is: Comparison,
+    pub(super) right: Expr,
+    pub(super) at: At,
+    /// The loops that contain it, outermost first.
+    pub(super) around: Vec<usize>,
+    pub(super) then: Vec<Node>,
+    pub(super) otherwise: Vec<Node>,
+    /// An upper bound on the number of operations in the condition.
+    pub(super) cost: usize,
+}
+
 /// A part of a body, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Loop(usize),
+    If(usize),
     Statement(usize),
 }
 
@@ -178,6 +248,7 @@ pub(super) enum Node {
 pub struct Program {
     pub(super) variables: Vec<Variable>,
     pub(super) loops: Vec<Loop>,
+    pub(super) ifs: Vec<If>,
     pub(super) statements: Vec<Statement>,
     pub(super) body: Vec<Node>,
     /// Number of references.
@@ -243,6 +314,23 @@ impl Statement {
     }
 }
 
+impl Reference {
+    /// The position and the text.
+    pub(super) fn place(&self) -> (At, &str) {
+        (self.at, &self.text)
+    }
+}
+
+impl If {
+    /// All reads of the condition.
+    pub(super) fn reads(&self) -> Vec<&Reference> {
+        let mut found = Vec::new();
+        self.left.reads(&mut found);
+        self.right.reads(&mut found);
+        found
+    }
+}
+
 impl Program {
     /// The name of a variable.
     pub(super) fn name(&self, variable: usize) -> &str {
@@ -260,6 +348,10 @@ impl Program {
         for node in body {
             match *node {
                 Node::Loop(inner) => self.gather(&self.loops[inner].body, found),
+                Node::If(inner) => {
+                    self.gather(&self.ifs[inner].then, found);
+                    self.gather(&self.ifs[inner].otherwise, found);
+                }
                 Node::Statement(statement) => found.push(statement),
             }
         }

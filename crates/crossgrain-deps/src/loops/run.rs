@@ -167,9 +167,21 @@ impl Runner<'_> {
                 Node::Statement(number) if self.skipped.contains(&number) => {}
                 Node::Statement(number) => self.statement(number)?,
                 Node::Loop(number) => self.looped(number)?,
+                Node::If(number) => self.branch(number)?,
             }
         }
         Ok(())
+    }
+
+    fn branch(&mut self, number: usize) -> Result<(), Fault> {
+        let condition = &self.program.ifs[number];
+        self.step(condition.cost, condition.at)?;
+        let value = |side: &Expr| self.value(side, (condition.at, "if"));
+        let order = match (value(&condition.left)?, value(&condition.right)?) {
+            (Value::Int(left), Value::Int(right)) => left.cmp(&right),
+            (left, right) => left.word().cmp(&right.word()),
+        };
+        self.body(if condition.is.holds(order) { &condition.then } else { &condition.otherwise })
     }
 
     /// Deducts steps.
@@ -182,7 +194,7 @@ impl Runner<'_> {
     fn statement(&mut self, number: usize) -> Result<(), Fault> {
         let statement = &self.program.statements[number];
         self.step(statement.cost, statement.target.at)?;
-        let (value, target) = (self.value(&statement.value, &statement.target)?, &statement.target);
+        let (value, target) = (self.value(&statement.value, statement.target.place())?, &statement.target);
         if self.program.variables[target.variable].is_int() {
             self.memory.ints[target.variable] = value.int();
         } else {
@@ -196,7 +208,7 @@ impl Runner<'_> {
     fn cell(&self, of: &Reference) -> Result<usize, Fault> {
         let mut cell = 0;
         for (subscript, &(from, to)) in of.subscripts.iter().zip(self.program.variables[of.variable].dims()) {
-            let at = self.value(subscript, of)?.int();
+            let at = self.value(subscript, of.place())?.int();
             if at < from || at > to {
                 let name = self.program.name(of.variable);
                 let message =
@@ -208,9 +220,9 @@ impl Runner<'_> {
         Ok(cell)
     }
 
-    fn value(&self, value: &Expr, of: &Reference) -> Result<Value, Fault> {
-        let too_large =
-            || Fault::new(of.at, format!("`{}`: a number does not fit 64 bits", quoted(&of.text)));
+    /// The value of an expression. Faults are those of the text at a place.
+    fn value(&self, value: &Expr, of: (At, &str)) -> Result<Value, Fault> {
+        let too_large = || Fault::new(of.0, format!("`{}`: a number does not fit 64 bits", quoted(of.1)));
         Ok(match value {
             Expr::Number(number) => Value::Int(*number),
             Expr::Symbol(variable) => Value::Int(self.memory.ints[*variable]),

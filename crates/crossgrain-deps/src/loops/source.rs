@@ -88,9 +88,9 @@ pub(super) struct Token {
 }
 
 /// All signs. A sign comes before its prefixes.
-const SIGNS: [&str; 28] = [
-    "<<=", ">>=", "<<", ">>", ">=", "+=", "-=", "*=", "^=", "&=", "|=", "..", "+", "-", "*", "^", "&", "|",
-    "~", "(", ")", "[", "]", "{", "}", ",", "=", "/",
+const SIGNS: [&str; 33] = [
+    "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "^=", "&=", "|=", "..", "+", "-",
+    "*", "^", "&", "|", "~", "(", ")", "[", "]", "{", "}", ",", "=", "<", ">", "/",
 ];
 
 /// Splits a text into tokens. A line may continue after a comma or an opening brace.

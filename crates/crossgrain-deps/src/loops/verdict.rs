@@ -163,7 +163,7 @@ impl Judge<'_> {
             .iter()
             .map(|&statement| {
                 let accessed = accesses.iter().filter(|access| access.statement == statement).count();
-                let op = reduction(&self.program.statements[statement]).map(|(op, _)| op);
+                let op = reduction(&self.program.statements[statement?]).map(|(op, _)| op);
                 // The target, and the same reference on the other side.
                 op.filter(|_| accessed == 2)
             })
@@ -197,7 +197,7 @@ impl Judge<'_> {
             }
         }
         self.treatment.peels |= !twice.is_empty();
-        let statements = twice.iter().map(|&write| self.walk.accesses[write].statement);
+        let statements = twice.iter().filter_map(|&write| self.walk.accesses[write].statement);
         self.treatment.last_only.extend(statements);
         if !copied.is_empty() {
             let references = copied.iter().map(|&read| self.walk.accesses[read].number).collect();

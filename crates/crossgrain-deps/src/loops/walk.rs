@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::affine::{Affine, Symbol, System};
 use super::program::{Expr, Kind, Node, Op, Program, Reference};
 use super::solve::{Answer, Budget, solve};
-use super::source::{Fault, quoted};
+use super::source::{At, Fault, quoted};
 
 /// Maximum number of table entries that a subscript may take.
 const ENTRIES: usize = 64;
@@ -27,22 +27,27 @@ const ENTRIES: usize = 64;
 /// A read or write of a variable, in some iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
-    pub(super) statement: usize,
+    /// The statement that contains it. `None` in a condition.
+    pub(super) statement: Option<usize>,
+    pub(super) at: At,
     pub(super) is_write: bool,
     pub(super) variable: usize,
     /// The loops that contain it, outermost first.
     pub(super) loops: Vec<usize>,
     /// Its number among all references. Within an iteration, lower numbers come first.
     pub(super) number: usize,
-    /// Its subscripts: one case, or several if they go through a table.
+    /// Its subscripts: one case, or several if they go through a table or if conditions have several cases.
     pub(super) cases: Vec<Case>,
+    /// The conditions on words around it, and whether each of them holds.
+    pub(super) branches: Vec<(usize, bool)>,
 }
 
-/// Subscripts, and the sums that are 0 whenever these subscripts apply.
+/// Subscripts, and the sums that are 0 or at least 0 whenever these subscripts apply.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Case {
     pub(super) subscripts: Vec<Affine>,
     pub(super) zero: Vec<Affine>,
+    pub(super) at_least_zero: Vec<Affine>,
 }
 
 /// The iteration range of a loop.
@@ -79,6 +84,8 @@ pub(super) fn walk(program: &Program, budget: &mut Budget) -> Result<Walk, Fault
         values: BTreeMap::new(),
         counters: BTreeMap::new(),
         around: Vec::new(),
+        conditions: vec![Case::default()],
+        branches: Vec::new(),
         is_dry: false,
     };
     for (number, variable) in program.variables.iter().enumerate() {
@@ -110,14 +117,18 @@ pub(super) fn of_params(program: &Program) -> System {
     system
 }
 
-struct Walker<'a> {
-    program: &'a Program,
+pub(super) struct Walker<'a> {
+    pub(super) program: &'a Program,
     budget: &'a mut Budget,
     walk: Walk,
     /// The present values of changing numbers. `None` if the value is not a sum of symbols.
-    values: BTreeMap<usize, Option<Affine>>,
+    pub(super) values: BTreeMap<usize, Option<Affine>>,
     counters: BTreeMap<usize, Affine>,
     around: Vec<usize>,
+    /// The cases in which the conditions around the present place hold, without subscripts.
+    pub(super) conditions: Vec<Case>,
+    /// The conditions on words around the present place, and whether each of them holds.
+    pub(super) branches: Vec<(usize, bool)>,
     /// Whether only values are followed, and accesses are not recorded.
     is_dry: bool,
 }
@@ -127,9 +138,10 @@ impl Walker<'_> {
         self.program.variables.len() + number
     }
 
-    fn body(&mut self, body: &[Node]) -> Result<(), Fault> {
+    pub(super) fn body(&mut self, body: &[Node]) -> Result<(), Fault> {
         for &node in body {
             match node {
+                Node::If(number) => self.branch(number)?,
                 Node::Loop(number) => self.looped(number)?,
                 Node::Statement(number) => self.statement(number)?,
             }
@@ -141,9 +153,9 @@ impl Walker<'_> {
         let statement = &self.program.statements[number];
         if !self.is_dry {
             for read in statement.reads() {
-                self.access(number, read, false)?;
+                self.access(Some(number), read, false)?;
             }
-            self.access(number, &statement.target, true)?;
+            self.access(Some(number), &statement.target, true)?;
         }
         if self.values.contains_key(&statement.target.variable) {
             let value = self.sum_with(&statement.value, None);
@@ -152,13 +164,22 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn access(&mut self, statement: usize, of: &Reference, is_write: bool) -> Result<(), Fault> {
+    /// Records the reads of a condition.
+    pub(super) fn reads(&mut self, reads: Vec<&Reference>) -> Result<(), Fault> {
+        if self.is_dry {
+            return Ok(());
+        }
+        reads.into_iter().try_for_each(|read| self.access(None, read, false))
+    }
+
+    fn access(&mut self, statement: Option<usize>, of: &Reference, is_write: bool) -> Result<(), Fault> {
         if matches!(self.program.variables[of.variable].kind, Kind::Table(..)) {
             return Ok(());
         }
-        let cases = self.cases(of)?;
-        let (variable, number, loops) = (of.variable, of.number, self.around.clone());
-        self.walk.accesses.push(Access { statement, is_write, variable, loops, number, cases });
+        let cases = self.conditional(self.cases(of)?);
+        let (variable, number, at, loops) = (of.variable, of.number, of.at, self.around.clone());
+        let branches = self.branches.clone();
+        self.walk.accesses.push(Access { statement, at, is_write, variable, loops, number, cases, branches });
         Ok(())
     }
 
@@ -189,7 +210,7 @@ impl Walker<'_> {
             let subscripts = subscripts
                 .collect::<Option<_>>()
                 .ok_or_else(|| fault(&self.why_not(of).unwrap_or(why.to_owned())));
-            Ok(Case { subscripts: subscripts?, zero })
+            Ok(Case { subscripts: subscripts?, zero, at_least_zero: Vec::new() })
         };
         choices.into_iter().map(case).collect()
     }
@@ -236,7 +257,7 @@ impl Walker<'_> {
     }
 
     /// A value as a sum of symbols. A table read has the value `entry`.
-    fn sum_with(&self, value: &Expr, entry: Option<i64>) -> Option<Affine> {
+    pub(super) fn sum_with(&self, value: &Expr, entry: Option<i64>) -> Option<Affine> {
         match value {
             Expr::Number(number) => Some(Affine::number(*number)),
             Expr::Symbol(variable) => {

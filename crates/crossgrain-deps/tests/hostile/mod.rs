@@ -21,14 +21,14 @@ println print assert assert_eq panic vec format std core alloc rayon prelude Par
 collect fold load store fetch_add fetch_update Relaxed Ordering AtomicU32 AtomicI64 wrapping_add rotate_left min max";
 
 /// Names of present and past emitters, similar names, and names of one or two characters.
-const OF_THE_EMITTER: &str = "rotl least largest trips fill add add_number digest reset serial parallel painted Variables sum words \
-word cells cell seed from to step room number halves a b v k x i old first by my my_ my_i my_my_i loop_my_i first_my_i trips_my_i \
+const OF_THE_EMITTER: &str = "rotl least largest trips fill add add_number add_word digest reset serial parallel painted Variables sum words \
+word cells cell seed checked within plus minus product elements taken allocate declared once compare fastest number set arguments pool total from to step room number halves a b v k x i old first by my my_ my_i my_my_i loop_my_i first_my_i trips_my_i \
 k_my_i old_my_i my_first_i i__k i__first i__trips a__old i_ a_ _ __ ___ _x __x x_ x__ I A V K";
 
 /// Keywords of the loop language, which no variable may have.
-const OF_THE_LANGUAGE: [&str; 14] = [
-    "const", "param", "int", "word", "array", "table", "local", "for", "to", "step", "end", "min", "max",
-    "rotl",
+const OF_THE_LANGUAGE: [&str; 16] = [
+    "const", "param", "int", "word", "array", "table", "local", "for", "to", "step", "if", "else", "end",
+    "min", "max", "rotl",
 ];
 
 /// All of these names, without duplicates.

@@ -1,6 +1,9 @@
 //! Loops from the literature on dependence analysis, newly written, with their known results.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
+mod conditions;
+
+pub(crate) use conditions::CONDITIONS;
 use crossgrain_deps::loops::{Analysis, Program};
 
 /// A loop nest.

@@ -64,8 +64,34 @@ pub(crate) struct Access {
 pub(crate) enum Node {
     /// Its number, bounds and step.
     Loop(usize, Sum, Sum, i64, Vec<Node>),
+    /// Its number, condition and branches.
+    If(usize, Condition, Vec<Node>, Vec<Node>),
     /// The reads, in order, and then the write.
     Statement(Vec<Access>, Access),
+}
+
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// A comparison of two sums.
+    OfSums(Sum, &'static str, Sum),
+    /// A comparison of an element with a number.
+    OfWords(Access),
+}
+
+impl Condition {
+    /// Whether it holds, unless it depends on words.
+    pub(crate) fn holds(&self, counters: &[i64]) -> Option<bool> {
+        let Self::OfSums(left, sign, right) = self else { return None };
+        let (left, right) = (left.value(counters), right.value(counters));
+        Some(match *sign {
+            "==" => left == right,
+            "!=" => left != right,
+            "<" => left < right,
+            "<=" => left <= right,
+            ">" => left > right,
+            _ => left >= right,
+        })
+    }
 }
 
 /// Arrays and words, with their numbers of subscripts.
@@ -77,6 +103,7 @@ pub(crate) struct Maker {
     text: String,
     line: u32,
     loops: usize,
+    ifs: usize,
     names: Vec<String>,
     /// Whether changing numbers `p` and `q` occur in subscripts, and `n` in bounds.
     has_numbers: bool,
@@ -98,9 +125,40 @@ impl Maker {
         let depth = self.names.len();
         if depth == 0 || (depth < deepest && !self.random.one_in(3)) {
             self.looped(deepest)
+        } else if self.random.one_in(4) && self.ifs < 4 {
+            self.condition(deepest)
         } else {
             self.statement()
         }
+    }
+
+    fn condition(&mut self, deepest: usize) -> Node {
+        let (number, depth) = (self.ifs, self.names.len());
+        self.ifs += 1;
+        let signs = ["==", "!=", "<", "<=", ">", ">="];
+        let sign = signs[self.random.from(0, 5) as usize];
+        let mut line = "if ".to_owned();
+        let condition = if self.random.one_in(3) {
+            let access = self.access(&mut line);
+            write!(line, " {sign} {}", self.random.from(0, 1) << 31).unwrap();
+            Condition::OfWords(access)
+        } else {
+            let sum = |maker: &mut Self| Sum::random(&mut maker.random, depth, 2);
+            let (left, right) = (sum(self), sum(self));
+            let number =
+                if self.has_numbers { ["", "", " + p", " - q"][self.random.from(0, 3) as usize] } else { "" };
+            write!(line, "{}{number} {sign} {}", left.text(&self.names), right.text(&self.names)).unwrap();
+            Condition::OfSums(left, sign, right)
+        };
+        self.line(&line);
+        let then = self.nodes(deepest);
+        let mut otherwise = Vec::new();
+        if self.random.one_in(2) {
+            self.line("else");
+            otherwise = self.nodes(deepest);
+        }
+        self.line("end");
+        Node::If(number, condition, then, otherwise)
     }
 
     fn looped(&mut self, deepest: usize) -> Node {
@@ -199,6 +257,7 @@ fn made_of(seed: u64, has_numbers: bool) -> (String, Vec<Node>) {
         line: head.lines().count() as u32 + 1,
         text: head,
         loops: 0,
+        ifs: 0,
         names: Vec::new(),
         has_numbers,
     };

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use value::{bare, constant, times};
 
-use super::program::{Expr, Kind, Node, Program, Statement};
+use super::program::{Expr, If, Kind, Node, Program, Statement};
 use super::run::seed;
 use super::verdict::{Treatment, reduction};
 
@@ -107,8 +107,27 @@ impl Writer<'_> {
                     Some(treatment) => self.parallel(number, treatment),
                     None => self.serial(number),
                 },
+                Node::If(number) => self.branch(&self.program.ifs[number]),
             }
         }
+    }
+
+    fn branch(&mut self, condition: &If) {
+        let If { left, is, right, then, otherwise, .. } = condition;
+        let are_ints = left.is_int(self.program) && right.is_int(self.program);
+        let side = |side: &Expr| if are_ints { self.int(side) } else { self.word(side) };
+        let compared = format!("{} {} {}", side(left), is.sign(), side(right));
+        self.open(&match self.language {
+            Language::C => format!("if ({compared})"),
+            Language::Rust => format!("if {compared}"),
+        });
+        self.body(then);
+        if !otherwise.is_empty() {
+            self.close("} else {");
+            self.depth += 1;
+            self.body(otherwise);
+        }
+        self.close("}");
     }
 
     fn serial(&mut self, number: usize) {

@@ -5,7 +5,7 @@ mod value;
 
 use std::collections::HashMap;
 
-use super::program::{DEPTH, Expr, Kind, Loop, Node, Op, Program, Reference, Statement};
+use super::program::{Comparison, DEPTH, Expr, If, Kind, Loop, Node, Op, Program, Reference, Statement};
 use super::source::{At, Fault, Kind as Is, Token, quoted, tokens};
 
 /// Maximum number of statements and loops together.
@@ -13,10 +13,23 @@ const STATEMENTS: usize = 300;
 /// Maximum magnitude of numbers in a program. Products of a few of them fit 64 bits.
 const LARGEST: i64 = 1 << 40;
 
-const KEYWORDS: [&str; 13] =
-    ["const", "param", "int", "word", "array", "table", "local", "for", "to", "step", "end", "min", "max"];
+/// Maximum depth of nested conditions.
+const CONDITIONS: usize = 8;
+
+const KEYWORDS: [&str; 15] = [
+    "const", "param", "int", "word", "array", "table", "local", "for", "to", "step", "if", "else", "end",
+    "min", "max",
+];
 
 type Result<T> = std::result::Result<T, Fault>;
+
+/// The block that `end` or `else` closes.
+#[derive(Clone, Copy)]
+enum Opened {
+    Loop,
+    Then,
+    Else,
+}
 
 /// The present meaning of a name.
 #[derive(Clone, Copy)]
@@ -31,6 +44,8 @@ pub(super) struct Parser<'a> {
     next: usize,
     names: HashMap<String, Meaning>,
     around: Vec<usize>,
+    /// Number of conditions around the present line.
+    conditions: usize,
     cells: i64,
     nesting: usize,
     /// Number of operations in this line.
@@ -46,12 +61,13 @@ pub(super) fn parse(text: &str) -> Result<Program> {
         next: 0,
         names: HashMap::new(),
         around: Vec::new(),
+        conditions: 0,
         cells: 0,
         nesting: 0,
         operations: 0,
         program: Program::default(),
     };
-    let body = parser.body(None)?;
+    let (body, _) = parser.body(None)?;
     parser.program.body = body;
     Ok(parser.program)
 }
@@ -110,18 +126,25 @@ impl Parser<'_> {
         Ok((name, at))
     }
 
-    /// Parses lines until the `end` of the loop at `opened`, or until the end of the text.
-    fn body(&mut self, opened: Option<At>) -> Result<Vec<Node>> {
+    /// Parses lines until the `end` or `else` of the loop or condition at `opened`, or until the end of the
+    /// text. Returns whether `else` follows.
+    fn body(&mut self, opened: Option<(At, Opened)>) -> Result<(Vec<Node>, bool)> {
         let mut body = Vec::new();
         loop {
             match (&self.peek().kind, opened) {
-                (Is::End, None) => return Ok(body),
-                (Is::End, Some(at)) => return Err(Fault::new(at, "this loop has no `end`")),
+                (Is::End, None) => return Ok((body, false)),
+                (Is::End, Some((at, Opened::Loop))) => return Err(Fault::new(at, "this loop has no `end`")),
+                (Is::End, Some((at, _))) => return Err(Fault::new(at, "this condition has no `end`")),
                 (Is::Line, _) => self.next += 1,
                 (Is::Name(name), Some(_)) if name == "end" => {
                     self.next += 1;
                     self.line_ends()?;
-                    return Ok(body);
+                    return Ok((body, false));
+                }
+                (Is::Name(name), Some((_, Opened::Then))) if name == "else" => {
+                    self.next += 1;
+                    self.line_ends()?;
+                    return Ok((body, true));
                 }
                 _ => body.extend(self.line()?),
             }
@@ -132,7 +155,8 @@ impl Parser<'_> {
         let Token { kind: Is::Name(first), at, .. } = self.peek().clone() else {
             return Err(self.unlike("a declaration, a loop or a statement"));
         };
-        if self.program.statements.len() + self.program.loops.len() > STATEMENTS {
+        let Program { statements, loops, ifs, .. } = &self.program;
+        if statements.len() + loops.len() + ifs.len() > STATEMENTS {
             let message = format!(
                 "more than {STATEMENTS} lines of statements and loops: take the loops in question alone"
             );
@@ -141,8 +165,10 @@ impl Parser<'_> {
         self.operations = 0;
         match first.as_str() {
             "for" => return self.looped().map(Some),
+            "if" => return self.condition().map(Some),
             "const" | "param" | "int" | "word" | "array" | "table" | "local" => self.declaration()?,
             "end" => return Err(Fault::new(at, "`end` without a loop")),
+            "else" => return Err(Fault::new(at, "`else` without an `if`")),
             _ => return self.statement().map(Some),
         }
         Ok(None)
@@ -177,10 +203,38 @@ impl Parser<'_> {
         let around = self.around.clone();
         self.program.loops.push(Loop { counter, from, to, step, at, around, body: Vec::new() });
         self.around.push(number);
-        self.program.loops[number].body = self.body(Some(at))?;
+        self.program.loops[number].body = self.body(Some((at, Opened::Loop)))?.0;
         self.around.pop();
         self.names.remove(&name);
         Ok(Node::Loop(number))
+    }
+
+    /// Parses `if left < right … else … end`.
+    fn condition(&mut self) -> Result<Node> {
+        let at = self.at();
+        self.next += 1;
+        if self.conditions == CONDITIONS {
+            return Err(Fault::new(at, format!("conditions nest at most {CONDITIONS} deep")));
+        }
+        let mut left = self.expression()?;
+        let is = Comparison::ALL.into_iter().find(|is| self.is_sign(is.sign()));
+        let is = is.ok_or_else(|| self.unlike("a comparison, as in `if a[i] < 5`"))?;
+        self.next += 1;
+        let mut right = self.expression()?;
+        self.line_ends()?;
+        renumber(&mut left, &mut self.program.references);
+        renumber(&mut right, &mut self.program.references);
+        let (number, around, cost) = (self.program.ifs.len(), self.around.clone(), self.operations + 1);
+        let (then, otherwise) = (Vec::new(), Vec::new());
+        self.program.ifs.push(If { left, is, right, at, around, then, otherwise, cost });
+        self.conditions += 1;
+        let (then, has_else) = self.body(Some((at, Opened::Then)))?;
+        self.program.ifs[number].then = then;
+        if has_else {
+            self.program.ifs[number].otherwise = self.body(Some((at, Opened::Else)))?.0;
+        }
+        self.conditions -= 1;
+        Ok(Node::If(number))
     }
 
     /// Parses a bound, or several in `min(a, b)` or `max(a, b)`.
