@@ -39,8 +39,16 @@ pub(crate) struct Args {
     #[arg(long = "loop", value_name = "FILE", conflicts_with_all = ["mode", "decrypt", "in_place"])]
     loops: Option<PathBuf>,
 
+    /// Give a parameter of the loops another value for test runs
+    #[arg(long = "size", value_name = "NAME=VALUE", requires = "loops", conflicts_with = "mode")]
+    sizes: Vec<String>,
+
+    /// Run the loops and print the iterations and operations of each, without an analysis
+    #[arg(long, requires = "loops", conflicts_with_all = ["emit", "mode"])]
+    profile: bool,
+
     /// Print the loops as a program instead: serial, parallel, a comparison and times of both
-    #[arg(long, value_enum, requires = "loops", conflicts_with = "json")]
+    #[arg(long, value_enum, requires = "loops", conflicts_with_all = ["json", "mode"])]
     emit: Option<Target>,
 
     /// Write the program to a file
@@ -51,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Print JSON: an array of modes, or one object for a file of loops
+    /// Print JSON: an array of modes, or one object for a file of loops or its profile
     #[arg(long)]
     json: bool,
 }

@@ -130,6 +130,30 @@ fn loops_are_written_out_to_files_that_are_not_overwritten() {
 }
 
 #[test]
+fn a_profile_shows_the_work_of_each_loop() {
+    let place = Place::new();
+    place.write("own.loops", example("aes-encrypt.loops").as_bytes());
+    let profile = ["deps", "--loop", "own.loops", "--profile", "--size", "blocks=2000"];
+    let printed = String::from_utf8(place.run(&profile).printed()).unwrap();
+    let lines: Vec<Vec<_>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["share", "operations", "iterations", "entered", "loop"]);
+    assert_eq!((lines[1][3], lines[1][4], lines[1][5]), ("2,000", "1", "i"), "{printed}");
+    assert_eq!((lines[2][3], lines[2][4], lines[2][5]), ("26,000", "2,000", "r"), "{printed}");
+    let printed = place.run(&[&profile[..], &["--json"]].concat()).printed();
+    let object: Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(
+        (&object["profile"][1]["counter"], &object["profile"][1]["entered"]),
+        (&"r".into(), &2000.into())
+    );
+    for size in ["blocks=0", "blocks", "blocks=x", "n=5", "=", "blocks=99999999999999999999", "\u{1b}=\n"] {
+        let line = place.refuses(2, &["deps", "--loop", "own.loops", "--size", size]);
+        assert!(line.contains("--size") && line.lines().count() == 1, "{line}");
+    }
+    place.refuses(2, &["deps", "--profile"]);
+    place.refuses(2, &["deps", "--mode", "cbc", "--size", "n=1"]);
+}
+
+#[test]
 fn bad_loops_are_refused_with_their_place() {
     let place = Place::new();
     for (text, told) in [

@@ -1,5 +1,7 @@
 //! The dependences in a file of loops.
 
+mod profile;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -22,7 +24,11 @@ pub(super) fn run(path: &Path, args: &Args) -> Result<(), Error> {
     let shown = if path == Path::new("-") { "standard input".to_owned() } else { shown(path) };
     let text = read(path, &shown)?;
     let at = |fault: Fault| Error::usage(format!("{shown}:{}", reason(&fault.to_string())));
-    let program = Program::parse(&text).map_err(at)?;
+    let mut program = Program::parse(&text).map_err(at)?;
+    args.sizes.iter().try_for_each(|size| resize(&mut program, size))?;
+    if args.profile {
+        return print(&profile::shown(&program.profile().map_err(at)?, args.json));
+    }
     let analysis = Analysis::of(&program).map_err(at)?;
     if !analysis.agrees().map_err(at)? {
         let message = format!(
@@ -39,6 +45,14 @@ pub(super) fn run(path: &Path, args: &Args) -> Result<(), Error> {
         Some(path) => write_file(path, args.force, &text),
         None => print(&text),
     }
+}
+
+/// Applies `--size NAME=VALUE`.
+fn resize(program: &mut Program, size: &str) -> Result<(), Error> {
+    let refused = |why: &str| Error::usage(reason(&format!("--size `{size}`: {why}")));
+    let parts = size.split_once('=').and_then(|(name, value)| Some((name, value.parse().ok()?)));
+    let (name, value) = parts.ok_or_else(|| refused("NAME=VALUE is wanted, as in `n=1000`"))?;
+    program.resize(name, value).map_err(|why| refused(&why))
 }
 
 fn read(path: &Path, shown: &str) -> Result<String, Error> {

@@ -6,9 +6,10 @@ use std::fmt;
 
 use super::dependence::{Decided, Direction, Distance, Found, dependences};
 use super::emit::{self, Language};
+use super::memory::Memory;
 use super::parse::parse;
 use super::program::{If, Op, Program, Reference};
-use super::run::{Memory, run};
+use super::run::run;
 use super::solve::Budget;
 use super::source::{At, Fault};
 use super::verdict::{Judged, Treatment, judge};

@@ -7,101 +7,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::program::{Expr, Kind, Node, Op, Program, Reference};
+use super::memory::Memory;
+use super::program::{Expr, Node, Op, Program, Reference};
 use super::source::{At, Fault, quoted};
 use super::verdict::Treatment;
-
-/// The values of a program's variables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// For each variable, its words. Empty for numbers.
-    pub(super) words: Vec<Vec<u32>>,
-    /// For each variable, its number. 0 for words.
-    pub(super) ints: Vec<i64>,
-}
-
-impl Memory {
-    /// The state before the loops. Numbers have their declared values, and words are pseudorandom.
-    pub fn new(program: &Program) -> Self {
-        let words = |variable: &super::program::Variable| match &variable.kind {
-            Kind::Table(_, values) => values.clone(),
-            _ if variable.is_int() => Vec::new(),
-            _ => (0..variable.cells()).map(|cell| painted(&variable.name, cell)).collect(),
-        };
-        let int = |kind: &Kind| match kind {
-            Kind::Int(first) => *first,
-            Kind::Param { run, .. } => *run,
-            _ => 0,
-        };
-        Self {
-            words: program.variables.iter().map(words).collect(),
-            ints: program.variables.iter().map(|variable| int(&variable.kind)).collect(),
-        }
-    }
-
-    /// The words of an array or word variable, in row-major order. `None` if no such variable exists.
-    pub fn words_mut(&mut self, program: &Program, name: &str) -> Option<&mut [u32]> {
-        let is = |variable: &super::program::Variable| variable.name == name && !variable.is_int();
-        let number = program.variables.iter().position(is)?;
-        Some(&mut self.words[number])
-    }
-
-    /// A digest of all variables that are used after the loops. Emitted programs compute the same digest.
-    pub fn digest(&self, program: &Program) -> u64 {
-        let mut digest = Digest::default();
-        for number in lasting(program) {
-            match program.variables[number].is_int() {
-                true => {
-                    digest.add(self.ints[number] as u32);
-                    digest.add((self.ints[number] >> 32) as u32);
-                }
-                false => self.words[number].iter().for_each(|&word| digest.add(word)),
-            }
-        }
-        digest.0
-    }
-
-    /// Whether all variables that are used after the loops are equal.
-    pub(super) fn is_like(&self, other: &Self, program: &Program) -> bool {
-        let alike = |number: usize| {
-            self.ints[number] == other.ints[number] && self.words[number] == other.words[number]
-        };
-        lasting(program).all(alike)
-    }
-}
-
-/// The variables that are used after the loops.
-fn lasting(program: &Program) -> impl Iterator<Item = usize> {
-    let lasts = |variable: &super::program::Variable| {
-        !variable.is_local && !matches!(variable.kind, Kind::Table(..) | Kind::Param { .. })
-    };
-    (0..program.variables.len()).filter(move |&number| lasts(&program.variables[number]))
-}
-
-/// The initial value of a cell.
-fn painted(name: &str, cell: usize) -> u32 {
-    let word = seed(name).wrapping_add((cell as u32).wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
-    word ^ word >> 15
-}
-
-/// A seed that makes the initial values of variables differ.
-pub(super) fn seed(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |seed, byte| (seed ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-struct Digest(u64);
-
-impl Default for Digest {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Digest {
-    fn add(&mut self, word: u32) {
-        self.0 = (self.0 ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3);
-    }
-}
 
 /// Runs a program. Loops with a treatment run in a random order that `seed` determines. Operations and
 /// iterations are deducted from `steps`; the run fails if it exceeds them.
@@ -112,9 +21,23 @@ pub(super) fn run(
     memory: &mut Memory,
     steps: &mut u64,
 ) -> Result<(), Fault> {
-    let random = Random(seed | 1);
-    Runner { program, treatments, random, memory, copies: HashMap::new(), skipped: Vec::new(), steps }
-        .body(&program.body)
+    Runner::new(program, treatments, seed, memory, steps).body(&program.body)
+}
+
+/// Runs a program serially, and counts the work of each loop and of the whole program.
+pub(super) fn count(program: &Program, steps: &mut u64) -> Result<(Vec<Work>, u64), Fault> {
+    let (none, mut memory) = (HashMap::new(), Memory::new(program));
+    let mut runner = Runner::new(program, &none, 0, &mut memory, steps);
+    runner.body(&program.body)?;
+    Ok((runner.work, runner.operations))
+}
+
+/// The work of a loop.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Work {
+    pub(super) entered: u64,
+    pub(super) iterations: u64,
+    pub(super) operations: u64,
 }
 
 struct Runner<'a> {
@@ -128,6 +51,10 @@ struct Runner<'a> {
     skipped: Vec<usize>,
     /// The remaining steps.
     steps: &'a mut u64,
+    /// The work of each loop so far.
+    work: Vec<Work>,
+    /// The number of operations so far.
+    operations: u64,
 }
 
 /// A value: a number or a word.
@@ -160,7 +87,19 @@ struct Trips {
     count: u64,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    fn new(
+        program: &'a Program,
+        treatments: &'a HashMap<usize, &'a Treatment>,
+        seed: u64,
+        memory: &'a mut Memory,
+        steps: &'a mut u64,
+    ) -> Self {
+        let (copies, skipped, random) = (HashMap::new(), Vec::new(), Random(seed | 1));
+        let work = vec![Work::default(); program.loops.len()];
+        Self { program, treatments, random, memory, copies, skipped, steps, work, operations: 0 }
+    }
+
     fn body(&mut self, body: &[Node]) -> Result<(), Fault> {
         for &node in body {
             match node {
@@ -175,7 +114,7 @@ impl Runner<'_> {
 
     fn branch(&mut self, number: usize) -> Result<(), Fault> {
         let condition = &self.program.ifs[number];
-        self.step(condition.cost, condition.at)?;
+        self.operate(condition.cost, condition.at)?;
         let value = |side: &Expr| self.value(side, (condition.at, "if"));
         let order = match (value(&condition.left)?, value(&condition.right)?) {
             (Value::Int(left), Value::Int(right)) => left.cmp(&right),
@@ -191,9 +130,15 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// Counts operations, and deducts them as steps.
+    fn operate(&mut self, operations: usize, at: At) -> Result<(), Fault> {
+        self.operations += operations as u64;
+        self.step(operations, at)
+    }
+
     fn statement(&mut self, number: usize) -> Result<(), Fault> {
         let statement = &self.program.statements[number];
-        self.step(statement.cost, statement.target.at)?;
+        self.operate(statement.cost, statement.target.at)?;
         let (value, target) = (self.value(&statement.value, statement.target.place())?, &statement.target);
         if self.program.variables[target.variable].is_int() {
             self.memory.ints[target.variable] = value.int();
@@ -249,11 +194,16 @@ impl Runner<'_> {
     }
 
     fn looped(&mut self, number: usize) -> Result<(), Fault> {
-        let trips = self.trips(number)?;
+        let (trips, before) = (self.trips(number)?, self.operations);
         match self.treatments.get(&number) {
-            Some(treatment) => self.scattered(number, &trips, treatment),
-            None => (0..trips.count).try_for_each(|k| self.iteration(number, &trips, k)),
+            Some(treatment) => self.scattered(number, &trips, treatment)?,
+            None => (0..trips.count).try_for_each(|k| self.iteration(number, &trips, k))?,
         }
+        let work = &mut self.work[number];
+        work.entered += 1;
+        work.iterations += trips.count;
+        work.operations += self.operations - before;
+        Ok(())
     }
 
     fn trips(&mut self, number: usize) -> Result<Trips, Fault> {

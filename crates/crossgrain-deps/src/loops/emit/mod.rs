@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use value::{bare, constant, times};
 
+use super::memory::seed;
 use super::program::{Expr, If, Kind, Node, Program, Statement};
-use super::run::seed;
 use super::verdict::{Treatment, reduction};
 
 /// The output language.

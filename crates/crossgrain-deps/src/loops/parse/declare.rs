@@ -172,3 +172,39 @@ impl Parser<'_> {
         Ok((number.ok_or_else(|| Fault::new(at, wanted))?, value))
     }
 }
+
+/// Evaluates the sizes of arrays again, with the present values of the parameters.
+pub(in crate::loops) fn resized(mut variables: Vec<Variable>) -> std::result::Result<Vec<Variable>, String> {
+    let runs: Vec<_> = variables
+        .iter()
+        .map(|variable| match variable.kind {
+            Kind::Param { run, .. } => Some(run),
+            _ => None,
+        })
+        .collect();
+    let known =
+        |value: &Expr| value.known(&|variable| runs[variable]).filter(|number| number.abs() <= LARGEST);
+    let mut all: i64 = 0;
+    for variable in &mut variables {
+        let mut cells: i64 = 1;
+        let mut dims = Vec::new();
+        for span in &variable.spans {
+            let (Some(from), Some(len)) = (known(&span.from), known(&span.len)) else {
+                return Err(format!("the size of `{}` does not fit 2^40", variable.name));
+            };
+            if len < 1 {
+                return Err(format!("`{}` has no elements with these sizes", variable.name));
+            }
+            cells = cells.saturating_mul(len);
+            dims.push((from, from + len - 1));
+        }
+        if let Kind::Array(old) = &mut variable.kind {
+            *old = dims;
+        }
+        all = all.saturating_add(if variable.dims().is_empty() { 0 } else { cells });
+    }
+    if all > CELLS {
+        return Err(format!("the arrays hold more than {CELLS} words together: choose smaller sizes"));
+    }
+    Ok(variables)
+}

@@ -5,13 +5,15 @@ mod value;
 
 use std::collections::HashMap;
 
+pub(super) use declare::resized;
+
 use super::program::{Comparison, DEPTH, Expr, If, Kind, Loop, Node, Op, Program, Reference, Statement};
 use super::source::{At, Fault, Kind as Is, Token, quoted, tokens};
 
 /// Maximum number of statements and loops together.
 const STATEMENTS: usize = 300;
 /// Maximum magnitude of numbers in a program. Products of a few of them fit 64 bits.
-const LARGEST: i64 = 1 << 40;
+pub(super) const LARGEST: i64 = 1 << 40;
 
 /// Maximum depth of nested conditions.
 const CONDITIONS: usize = 8;
