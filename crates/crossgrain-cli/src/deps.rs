@@ -19,8 +19,8 @@ use crate::typed;
 /// of header.
 ///
 /// Your own loops, given by --loop, are nests of counted loops in a small language, which docs/loops.md
-/// describes. Their dependences are decided exactly. Loops that are reported as parallel are run in random
-/// order, and the results are compared.
+/// describes. Their dependences are decided exactly. Serial loops are transformed where this makes loops
+/// parallel. Parallel loops are run in random order, and the results are compared.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The mode of operation; without it, one line for each mode
@@ -46,6 +46,10 @@ pub(crate) struct Args {
     /// Run the loops and print the iterations and operations of each, without an analysis
     #[arg(long, requires = "loops", conflicts_with_all = ["emit", "mode"])]
     profile: bool,
+
+    /// Keep the loops as they are written: no distribution, interchange or skewing
+    #[arg(long, requires = "loops", conflicts_with_all = ["profile", "mode"])]
+    as_written: bool,
 
     /// Print the loops as a program instead: serial, parallel, a comparison and times of both
     #[arg(long, value_enum, requires = "loops", conflicts_with_all = ["json", "mode"])]

@@ -154,6 +154,35 @@ fn a_profile_shows_the_work_of_each_loop() {
 }
 
 #[test]
+fn serial_loops_are_transformed() {
+    let place = Place::new();
+    place.write("own.loops", example("wavefront.loops").as_bytes());
+    let run = |arguments: &[&str]| {
+        let arguments = [&["deps", "--loop", "own.loops"], arguments].concat();
+        String::from_utf8(place.run(&arguments).printed()).unwrap()
+    };
+    let printed = run(&[]);
+    let step = "skew: run the loops over i and j in waves of i + j, each parallel";
+    let transformed = format!("\ntransformed\n  loop at 5:1: {step}\nloop wave at 5:1: serial\n");
+    assert!(printed.contains(&transformed) && printed.contains("\n  loop i at 6:3: parallel\n"), "{printed}");
+    let object: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    assert_eq!(object["transformed"]["steps"][0]["text"], step);
+    assert_eq!(object["transformed"]["steps"][0]["kind"], "skewing");
+    assert_eq!(object["transformed"]["loops"][1]["verdict"], "parallel");
+    assert_eq!(
+        (&object["parallel"], &object["transformed"]["parallel"]),
+        (&serde_json::json!([]), &serde_json::json!([1]))
+    );
+    assert!(run(&["--emit", "c"]).contains("#pragma omp parallel for"));
+    // As written, nothing is parallel.
+    assert!(!run(&["--as-written"]).contains("transformed"));
+    assert!(
+        serde_json::from_str::<Value>(&run(&["--as-written", "--json"])).unwrap()["transformed"].is_null()
+    );
+    assert!(!run(&["--as-written", "--emit", "c"]).contains("#pragma omp parallel for"));
+}
+
+#[test]
 fn bad_loops_are_refused_with_their_place() {
     let place = Place::new();
     for (text, told) in [

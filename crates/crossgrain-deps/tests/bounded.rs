@@ -38,6 +38,25 @@ fn many_conditions_have_few_cases() {
     assert_eq!((analysis.decided.unknown, analysis.agrees()), (0, Ok(true)));
 }
 
+/// Many statements give many parts, and nests give many candidates.
+#[test]
+fn transformations_of_large_programs_end() {
+    let parts: String =
+        (0..90).map(|k| format!("a[i0 + {k}] = a[i0 + {k} - 1] + b[i0 - {k} + 99]\n")).collect();
+    let loops: String = (0..60).map(|k| format!("c[i0 + {k}] = c[i0 + {}] + 1\n", k * 7 % 60)).collect();
+    let arrays = "array a[300], b[300], c[300], d[99][99]\n";
+    let waves: String = (0..30)
+        .map(|_| nest(3, "d[i0 + i1 + 5][i2 + 5] = d[i0 + i1 + 4][i2 + 5] + d[i0 + i1 + 5][i2 + 4]\n"))
+        .collect();
+    for body in [nest(1, &parts), nest(1, &loops), waves] {
+        let text = format!("{arrays}{body}");
+        let analysed = Analysis::of(&Program::parse(&text).unwrap());
+        if let Some(transformed) = analysed.ok().and_then(|analysis| analysis.transformed()) {
+            assert_ne!(transformed.agrees(), Ok(false));
+        }
+    }
+}
+
 #[test]
 fn too_many_steps_are_refused() {
     assert!(refusal(&"for i = 0 to 200000\nend\n".repeat(250)).contains("too many to run"));

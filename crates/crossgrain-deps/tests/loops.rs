@@ -149,6 +149,9 @@ fn broken_programs_end() {
             Ok(analysis) => {
                 // A subscript may now be out of range, but runs that finish agree.
                 assert_ne!(analysis.agrees(), Ok(false), "{text}");
+                if let Some(transformed) = analysis.transformed() {
+                    assert_ne!(transformed.agrees(), Ok(false), "{text}");
+                }
                 analysed += 1;
             }
             Err(_) => refused += 1,

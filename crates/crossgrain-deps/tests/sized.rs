@@ -1,4 +1,4 @@
-//! Emitted programs at other sizes than those of the text: results, refused arguments, and AES at 17 MiB.
+//! Emitted programs at other sizes than those of the text: results, refused arguments, and the examples at 17 MiB.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod compiled;
@@ -9,9 +9,6 @@ use std::process::Command;
 
 use compiled::{QUICK, cargo, compiled, digests, emitted, folder, has_gcc, parsed, run, wanted};
 use crossgrain_deps::loops::Language;
-
-const ENCRYPT: &str = include_str!("../examples/loops/aes-encrypt.loops");
-const DECRYPT: &str = include_str!("../examples/loops/aes-decrypt.loops");
 
 /// Programs whose arrays have parameters in their sizes. `{n}` is the value of `n`.
 const SIZED: [(&str, &str); 5] = [
@@ -148,19 +145,33 @@ fn rust_takes_sizes() {
     println!("counted: {} loop nests in Rust at 4 sizes", SIZED.len());
 }
 
-/// The published experiment: 17 MiB of AES-256, a byte per word, by 1 to N threads.
+/// The examples, with arguments for 17 MiB: AES has a byte per word, the others use all bits.
+const EXAMPLES: [(&str, &str, &[&str]); 10] = [
+    ("aes_encrypt", include_str!("../examples/loops/aes-encrypt.loops"), &["blocks=1114112"]),
+    ("aes_decrypt", include_str!("../examples/loops/aes-decrypt.loops"), &["blocks=1114112"]),
+    ("recurrence", include_str!("../examples/loops/recurrence.loops"), &["n=4456448"]),
+    ("shift", include_str!("../examples/loops/shift.loops"), &["n=4456448"]),
+    ("last_value", include_str!("../examples/loops/last-value.loops"), &["n=4456448"]),
+    ("conditions", include_str!("../examples/loops/conditions.loops"), &["n=2228224"]),
+    ("distribute", include_str!("../examples/loops/distribute.loops"), &["n=1114112"]),
+    ("interchange", include_str!("../examples/loops/interchange.loops"), &["n=1492"]),
+    ("wavefront", include_str!("../examples/loops/wavefront.loops"), &["n=2112"]),
+    ("gauss_seidel", include_str!("../examples/loops/gauss-seidel.loops"), &["n=2110", "sweeps=8"]),
+];
+
+/// Every example at the size of the published experiment, 17 MiB, by 1 to N threads.
 #[test]
 #[ignore = "compiles with optimisation, and runs for a minute"]
-fn aes_runs_at_17_mib() {
-    let folder = folder("aes-17-mib");
+fn examples_run_at_17_mib() {
+    let folder = folder("at-17-mib");
     fs::create_dir_all(folder.join("src/bin")).unwrap();
-    let texts = [("encrypt", ENCRYPT), ("decrypt", DECRYPT)];
-    for (name, text) in texts {
+    for (name, text, _) in EXAMPLES {
         let source = folder.join("src/bin").join(name).with_extension("rs");
         fs::write(source, emitted(&parsed(text), Language::Rust)).unwrap();
     }
     run(cargo(&folder, "build").arg("--release"));
-    for (name, text) in texts {
+    let mut count = 0;
+    for (name, text, arguments) in EXAMPLES {
         let rust = folder.join("target/release").join(name);
         let c = has_gcc()
             .then(|| compiled(&folder, &format!("{name}_c"), &emitted(&parsed(text), Language::C), "-O2"));
@@ -168,10 +179,12 @@ fn aes_runs_at_17_mib() {
         for program in [Some(rust), c].into_iter().flatten() {
             // At the size of the text, the library gives the same result.
             assert_eq!(digests(&run(Command::new(&program).args(QUICK))), [wanted(&parsed(text))]);
-            let printed = run(Command::new(&program).arg("blocks=1114112"));
+            let printed = run(Command::new(&program).args(arguments));
             println!("{name}, {}:\n{printed}", program.display());
             all.push(digests(&printed)[0].to_owned());
+            count += 1;
         }
-        assert!(all.iter().all(|digests| *digests == all[0]));
+        assert!(all.iter().all(|digests| *digests == all[0]), "{name}");
     }
+    println!("counted: {count} emitted programs at 17 MiB");
 }

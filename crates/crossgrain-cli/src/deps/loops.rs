@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use crossgrain::engine::text::reason;
-use crossgrain_deps::loops::{Analysis, Dependence, Fault, Looped, Program};
+use crossgrain_deps::loops::{Analysis, Dependence, Fault, Looped, Program, Step, Transformed};
 use serde_json::{Value, json};
 
 use super::Args;
@@ -30,16 +30,27 @@ pub(super) fn run(path: &Path, args: &Args) -> Result<(), Error> {
         return print(&profile::shown(&program.profile().map_err(at)?, args.json));
     }
     let analysis = Analysis::of(&program).map_err(at)?;
-    if !analysis.agrees().map_err(at)? {
+    let mut agrees = analysis.agrees().map_err(at)?;
+    let mut transformed = if args.as_written { None } else { analysis.transformed() };
+    match transformed.as_ref().map(Transformed::agrees) {
+        Some(Ok(alike)) => agrees &= alike,
+        // A transformation that takes too many steps to verify is not used.
+        Some(Err(_)) => transformed = None,
+        None => {}
+    }
+    if !agrees {
         let message = format!(
             "{shown}: the loops called parallel leave something else in another order: the analysis is mistaken, please report it"
         );
         return Err(Error::new(Exit::InputOutput, message));
     }
     let text = match args.emit {
-        Some(target) => analysis.emit(target.into()),
-        None if args.json => format!("{:#}\n", object(&analysis)),
-        None => report(&analysis),
+        Some(target) => match &transformed {
+            Some(transformed) => transformed.emit(target.into()),
+            None => analysis.emit(target.into()),
+        },
+        None if args.json => format!("{:#}\n", object(&analysis, transformed.as_ref())),
+        None => report(&analysis, transformed.as_ref()),
     };
     match &args.output {
         Some(path) => write_file(path, args.force, &text),
@@ -72,15 +83,15 @@ fn print(text: &str) -> Result<(), Error> {
     printed.map_err(|error| Error::print(&error))
 }
 
-/// Every loop, and then every dependence.
-fn report(analysis: &Analysis) -> String {
-    let mut text = String::new();
-    for (number, looped) in analysis.loops.iter().enumerate() {
-        let indent = "  ".repeat(looped.around.len());
-        text += &format!("{indent}loop {} at {}: {}\n", looped.counter, looped.at, verdict(looped));
-        for line in reasons(analysis, number) {
-            text += &format!("{indent}    {line}\n");
+/// Every loop, the transformed loops, and then every dependence.
+fn report(analysis: &Analysis, transformed: Option<&Transformed>) -> String {
+    let mut text = loops(analysis);
+    if let Some(Transformed { steps, analysis, .. }) = transformed {
+        text += "\ntransformed\n";
+        for step in steps {
+            text += &format!("  loop at {}: {step}\n", step.at);
         }
+        text += &loops(analysis);
     }
     text += "\ndependences\n";
     for dependence in &analysis.dependences {
@@ -95,6 +106,19 @@ fn report(analysis: &Analysis) -> String {
         decided.pairs, decided.by_gcd, decided.by_banerjee, decided.exactly, decided.unknown
     );
     text + "in other orders the parallel loops leave the same\n"
+}
+
+/// Every loop with its verdict and the reasons for it.
+fn loops(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for (number, looped) in analysis.loops.iter().enumerate() {
+        let indent = "  ".repeat(looped.around.len());
+        text += &format!("{indent}loop {} at {}: {}\n", looped.counter, looped.at, verdict(looped));
+        for line in reasons(analysis, number) {
+            text += &format!("{indent}    {line}\n");
+        }
+    }
+    text
 }
 
 fn verdict(looped: &Looped) -> &'static str {
@@ -124,12 +148,10 @@ fn carrier(analysis: &Analysis, dependence: &Dependence) -> String {
     }
 }
 
-fn object(analysis: &Analysis) -> Value {
-    let loops =
-        analysis.loops.iter().enumerate().map(|(number, looped)| loop_object(analysis, number, looped));
+fn object(analysis: &Analysis, transformed: Option<&Transformed>) -> Value {
     let decided = analysis.decided;
     json!({
-        "loops": loops.collect::<Vec<_>>(),
+        "loops": loop_objects(analysis),
         "dependences": analysis.dependences.iter().map(dependence_object).collect::<Vec<_>>(),
         "pairs": {
             "all": decided.pairs,
@@ -139,6 +161,21 @@ fn object(analysis: &Analysis) -> Value {
             "unknown": decided.unknown,
         },
         "parallel": analysis.chosen(),
+        "transformed": transformed.map(transformed_object),
+    })
+}
+
+fn loop_objects(analysis: &Analysis) -> Vec<Value> {
+    let loops = analysis.loops.iter().enumerate();
+    loops.map(|(number, looped)| loop_object(analysis, number, looped)).collect()
+}
+
+fn transformed_object(transformed: &Transformed) -> Value {
+    let step = |step: &Step| json!({ "kind": step.kind.name(), "line": step.at.line, "text": step.text });
+    json!({
+        "steps": transformed.steps.iter().map(step).collect::<Vec<_>>(),
+        "loops": loop_objects(&transformed.analysis),
+        "parallel": transformed.analysis.chosen(),
     })
 }
 

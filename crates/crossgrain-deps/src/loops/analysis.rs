@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use super::dependence::{Decided, Direction, Distance, Found, dependences};
+use super::dependence::{Decided, Direction, Distance, Found};
 use super::emit::{self, Language};
 use super::memory::Memory;
 use super::parse::parse;
@@ -12,8 +12,8 @@ use super::program::{If, Op, Program, Reference};
 use super::run::run;
 use super::solve::Budget;
 use super::source::{At, Fault};
-use super::verdict::{Judged, Treatment, judge};
-use super::walk::walk;
+use super::transform::{Step, transform};
+use super::verdict::{Facts, Judged, Treatment};
 use crate::Kind;
 
 /// Budget of the exact test for one program, in rows: some seconds.
@@ -187,7 +187,7 @@ pub struct Analysis {
     /// Statistics of the tests that decided the pairs of accesses.
     pub decided: Decided,
     program: Program,
-    treatments: Vec<Option<Treatment>>,
+    facts: Facts,
 }
 
 impl Analysis {
@@ -196,35 +196,27 @@ impl Analysis {
     /// # Errors
     /// If a subscript or a bound is not affine. The fault gives the place.
     pub fn of(program: &Program) -> Result<Self, Fault> {
-        let mut budget = Budget { rows: ROWS };
-        let walk = walk(program, &mut budget)?;
-        let (found, decided) = dependences(program, &walk, &mut budget)?;
-        let judged = judge(program, &walk, &found, &mut budget);
-        let references = references(program);
-        let site = |access: usize| site(references[&walk.accesses[access].number]);
+        Ok(Self::new(program.clone(), Facts::of(program, &mut Budget { rows: ROWS })?))
+    }
+
+    fn new(program: Program, facts: Facts) -> Self {
+        let references = references(&program);
+        let access = |access: usize| &facts.walk.accesses[access];
+        let site_of = |number: usize| site(references[&access(number).number]);
         let shown = |found: &Found| Dependence {
             kind: found.kind,
-            variable: program.name(walk.accesses[found.source].variable).to_owned(),
-            source: site(found.source),
-            sink: site(found.sink),
+            variable: program.name(access(found.source).variable).to_owned(),
+            source: site_of(found.source),
+            sink: site_of(found.sink),
             directions: found.directions.clone(),
             distances: found.distances.clone(),
             carrier: found.carrier,
             is_certain: found.is_certain,
         };
-        let loops =
-            judged.iter().enumerate().map(|(number, judged)| looped(program, number, judged, &references));
-        let treatment = |judged: &Judged| match judged {
-            Judged::Parallel(treatment) => Some(treatment.clone()),
-            Judged::Serial { .. } => None,
-        };
-        Ok(Self {
-            dependences: found.iter().map(shown).collect(),
-            loops: loops.collect(),
-            decided,
-            program: program.clone(),
-            treatments: judged.iter().map(treatment).collect(),
-        })
+        let judged = facts.judged.iter().enumerate();
+        let loops = judged.map(|(number, judged)| looped(&program, number, judged, &references)).collect();
+        let (dependences, decided) = (facts.found.iter().map(shown).collect(), facts.decided);
+        Self { dependences, loops, decided, program, facts }
     }
 
     /// The dependences that a loop carries, between its iterations.
@@ -234,7 +226,7 @@ impl Analysis {
 
     /// The loops that the parallel program runs in parallel: the outermost parallel ones.
     pub fn chosen(&self) -> BTreeSet<usize> {
-        let may = |number: &usize| self.treatments[*number].is_some();
+        let may = |number: &usize| self.treatment(*number).is_some();
         let is_outermost = |number: &usize| !self.loops[*number].around.iter().any(may);
         (0..self.loops.len()).filter(may).filter(is_outermost).collect()
     }
@@ -250,9 +242,15 @@ impl Analysis {
 
     /// The treatments of those of these loops that are parallel.
     fn treated(&self, loops: &BTreeSet<usize>) -> HashMap<usize, &Treatment> {
-        let treated =
-            loops.iter().filter_map(|&number| Some((number, self.treatments.get(number)?.as_ref()?)));
-        treated.collect()
+        loops.iter().filter_map(|&number| Some((number, self.treatment(number)?))).collect()
+    }
+
+    /// The treatment of a loop, if it is parallel.
+    fn treatment(&self, number: usize) -> Option<&Treatment> {
+        match self.facts.judged.get(number)? {
+            Judged::Parallel(treatment) => Some(treatment),
+            Judged::Serial { .. } => None,
+        }
     }
 
     /// Compares runs with the serial program. The [chosen](Self::chosen) loops run in some random orders,
@@ -261,14 +259,20 @@ impl Analysis {
     /// # Errors
     /// As [`Program::run`].
     pub fn agrees(&self) -> Result<bool, Fault> {
+        self.agrees_with(&self.program)
+    }
+
+    /// Compares runs with another program, which has the same variables before new ones.
+    fn agrees_with(&self, other: &Program) -> Result<bool, Fault> {
         let before = Memory::new(&self.program);
         let mut serial = before.clone();
         let mut steps = ALL_STEPS;
-        run(&self.program, &HashMap::new(), 0, &mut serial, &mut steps)?;
-        let alone = (0..self.loops.len()).filter(|&number| self.treatments[number].is_some());
+        run(other, &HashMap::new(), 0, &mut serial, &mut steps)?;
+        let alone = (0..self.loops.len()).filter(|&number| self.treatment(number).is_some());
         let orders =
             [self.chosen(), self.chosen()].into_iter().chain(alone.map(|number| BTreeSet::from([number])));
-        for (seed, loops) in orders.enumerate().filter(|(_, loops)| !loops.is_empty()) {
+        let is_other = !std::ptr::eq(other, &self.program);
+        for (seed, loops) in orders.enumerate().filter(|(_, loops)| is_other || !loops.is_empty()) {
             let mut memory = before.clone();
             run(
                 &self.program,
@@ -277,7 +281,7 @@ impl Analysis {
                 &mut memory,
                 &mut steps,
             )?;
-            if !memory.is_like(&serial, &self.program) {
+            if !memory.is_like(&serial, other) {
                 return Ok(false);
             }
         }
@@ -288,7 +292,40 @@ impl Analysis {
     /// Its `main` compares the two versions, prints the [digest](Memory::digest) of their results, and times
     /// both with 1 to N threads.
     pub fn emit(&self, language: Language) -> String {
-        emit::emit(&self.program, &self.treated(&self.chosen()), language)
+        emit::emit(&self.program, &self.program, &self.treated(&self.chosen()), language)
+    }
+
+    /// Looks for transformations that make serial loops parallel. `None` if it finds none.
+    pub fn transformed(&self) -> Option<Transformed> {
+        let (program, facts, steps) = transform(&self.program, &self.facts, &mut Budget { rows: ROWS })?;
+        Some(Transformed { steps, analysis: Self::new(program, facts), original: self.program.clone() })
+    }
+}
+
+/// A program with transformed loops. Loops that are parallel as written stay as they are.
+#[derive(Clone, Debug)]
+pub struct Transformed {
+    /// The transformations, in order.
+    pub steps: Vec<Step>,
+    /// The analysis of the transformed program. Places are those of the original.
+    pub analysis: Analysis,
+    original: Program,
+}
+
+impl Transformed {
+    /// Compares random orders of the transformed program with the serial original, as [`Analysis::agrees`]
+    /// does.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn agrees(&self) -> Result<bool, Fault> {
+        self.analysis.agrees_with(&self.original)
+    }
+
+    /// The program as source text: the serial original, and the transformed loops in parallel.
+    pub fn emit(&self, language: Language) -> String {
+        let Analysis { program, .. } = &self.analysis;
+        emit::emit(&self.original, program, &self.analysis.treated(&self.analysis.chosen()), language)
     }
 }
 

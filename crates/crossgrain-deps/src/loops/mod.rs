@@ -46,6 +46,10 @@
 //! A condition compares two numbers, which are signed, or two words, which are not. If both sides are
 //! affine, the analysis is exact. Otherwise it assumes that either branch may run, and that only one runs.
 //!
+//! # Transformations
+//!
+//! [`Analysis::transformed`] distributes, interchanges or skews serial loops where this makes loops parallel.
+//!
 //! # Limits
 //!
 //! Texts, nests, arrays, the exact test and runs are limited, so every input finishes in moderate time. If
@@ -65,13 +69,15 @@ mod quick;
 mod run;
 mod solve;
 mod source;
+mod transform;
 mod verdict;
 mod walk;
 
-pub use analysis::{Analysis, Dependence, Looped, Site};
+pub use analysis::{Analysis, Dependence, Looped, Site, Transformed};
 pub use dependence::{Decided, Direction, Distance};
 pub use emit::Language;
 pub use memory::Memory;
 pub use profile::Profiled;
 pub use program::{DEPTH, Op, Program};
 pub use source::{At, Fault};
+pub use transform::{Step, Transformation};

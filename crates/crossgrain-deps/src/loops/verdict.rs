@@ -16,10 +16,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cover::Covering;
-use super::dependence::Found;
+use super::dependence::{Decided, Found, dependences};
 use super::program::{Expr, Op, Program, Statement};
 use super::solve::Budget;
-use super::walk::{Access, Walk};
+use super::source::Fault;
+use super::walk::{Access, Walk, walk};
 use crate::Kind;
 
 /// The treatment that lets the iterations of a loop run in any order. Variables, references and statements
@@ -53,8 +54,28 @@ pub(super) enum Judged {
     },
 }
 
+/// The accesses and dependences of a program, and the verdicts on its loops.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) walk: Walk,
+    pub(super) found: Vec<Found>,
+    pub(super) judged: Vec<Judged>,
+    /// Statistics of the tests.
+    pub(super) decided: Decided,
+}
+
+impl Facts {
+    /// Analyses a program.
+    pub(super) fn of(program: &Program, budget: &mut Budget) -> Result<Self, Fault> {
+        let walk = walk(program, budget)?;
+        let (found, decided) = dependences(program, &walk, budget)?;
+        let judged = judge(program, &walk, &found, budget);
+        Ok(Self { walk, found, judged, decided })
+    }
+}
+
 /// Judges all loops.
-pub(super) fn judge(program: &Program, walk: &Walk, found: &[Found], budget: &mut Budget) -> Vec<Judged> {
+fn judge(program: &Program, walk: &Walk, found: &[Found], budget: &mut Budget) -> Vec<Judged> {
     (0..program.loops.len())
         .map(|number| {
             let covering = Covering { program, walk, budget };
@@ -157,18 +178,7 @@ impl Judge<'_> {
         if self.program.variables[variable].is_int() {
             return false;
         }
-        let accesses = self.accesses(variable);
-        let statements: BTreeSet<_> = accesses.iter().map(|access| access.statement).collect();
-        let ops: BTreeSet<_> = statements
-            .iter()
-            .map(|&statement| {
-                let accessed = accesses.iter().filter(|access| access.statement == statement).count();
-                let op = reduction(&self.program.statements[statement?]).map(|(op, _)| op);
-                // The target, and the same reference on the other side.
-                op.filter(|_| accessed == 2)
-            })
-            .collect();
-        let Some(&Some(op)) = ops.first().filter(|_| ops.len() == 1) else { return false };
+        let Some(op) = reduced(self.program, &self.accesses(variable)) else { return false };
         self.treatment.reductions.insert(variable, op);
         true
     }
@@ -218,6 +228,21 @@ impl Judge<'_> {
             found.kind == Kind::Flow && is(found) && both(found) && found.carrier.is_none_or(inside)
         })
     }
+}
+
+/// The operation, if all of these accesses to a variable belong to reductions by one operation.
+pub(super) fn reduced(program: &Program, accesses: &[&Access]) -> Option<Op> {
+    let statements: BTreeSet<_> = accesses.iter().map(|access| access.statement).collect();
+    let ops: BTreeSet<_> = statements
+        .iter()
+        .map(|&statement| {
+            let accessed = accesses.iter().filter(|access| access.statement == statement).count();
+            let op = reduction(&program.statements[statement?]).map(|(op, _)| op);
+            // The target, and the same reference on the other side.
+            op.filter(|_| accessed == 2)
+        })
+        .collect();
+    ops.first().copied().flatten().filter(|_| ops.len() == 1)
 }
 
 /// If a statement is `x = x op …` or `x = … op x`, its operation and the value that is combined with x. A

@@ -62,7 +62,7 @@ pub(super) struct Extent {
 }
 
 /// The accesses and loops of a program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Walk {
     pub(super) accesses: Vec<Access>,
     pub(super) extents: Vec<Extent>,

@@ -14,8 +14,13 @@ pub(crate) fn parsed(text: &str) -> Program {
     Program::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
+/// The program with its loops transformed, if that makes more of them parallel.
 pub(crate) fn emitted(program: &Program, language: Language) -> String {
-    Analysis::of(program).unwrap().emit(language)
+    let analysis = Analysis::of(program).unwrap();
+    match analysis.transformed() {
+        Some(transformed) => transformed.emit(language),
+        None => analysis.emit(language),
+    }
 }
 
 /// The expected first line of the compiled program: the digests of the serial and the parallel run.

@@ -1,6 +1,8 @@
 //! Random loop nests with their texts.
 #![allow(dead_code, reason = "each test uses its own part of this")]
 
+pub(crate) mod stencils;
+
 use std::fmt::Write as _;
 
 /// Marsaglia's xorshift.

@@ -35,14 +35,20 @@ pub enum Language {
 /// Private arrays of more words than this are allocated on the heap.
 const STACK_WORDS: usize = 4096;
 
-/// Writes a program with these loops in parallel.
-pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, language: Language) -> String {
+/// Writes a program: serially as the original, and transformed with these loops in parallel. The transformed
+/// program has the variables of the original before new ones.
+pub(super) fn emit(
+    original: &Program,
+    transformed: &Program,
+    treatments: &HashMap<usize, &Treatment>,
+    language: Language,
+) -> String {
     let none = HashMap::new();
-    let writer = |treatments| Writer {
+    let writer = |program, treatments| Writer {
         program,
         treatments,
         language,
-        names: text::names(program),
+        names: text::names(transformed),
         own: BTreeSet::new(),
         copied: BTreeMap::new(),
         skipped: BTreeSet::new(),
@@ -51,9 +57,9 @@ pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, l
         depth: 1,
         out: String::new(),
     };
-    let checking = || Writer { checks: true, ..writer(&none) };
-    let (checked, serial, parallel) =
-        (checking().written(), writer(&none).written(), writer(treatments).written());
+    let checking = || Writer { checks: true, ..writer(original, &none) };
+    let (checked, serial) = (checking().written(), writer(original, &none).written());
+    let parallel = writer(transformed, treatments).written();
     checking().program([("checked", checked), ("serial", serial), ("parallel", parallel)])
 }
 

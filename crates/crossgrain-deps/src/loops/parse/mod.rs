@@ -351,7 +351,7 @@ impl Parser<'_> {
 }
 
 /// Numbers the reads of a value in order of execution.
-fn renumber(value: &mut Expr, number: &mut usize) {
+pub(super) fn renumber(value: &mut Expr, number: &mut usize) {
     match value {
         Expr::Number(_) | Expr::Symbol(_) => {}
         Expr::Read(read) => {
