@@ -37,6 +37,7 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
     let deep = format!("word t\nt = {}1{}\n", "(".repeat(100), ")".repeat(100));
     let long = format!("word t\nt = 1{}\n", " + 1".repeat(300));
     let nest: String = (0..8).map(|i| format!("for i{i} = 0 to 1\n")).collect();
+    let chain = format!("word t\nif t < 0\n{}end", "else if t < 1\n".repeat(9));
     let ifs = format!("word t\n{}", "if t < 1\n".repeat(9));
     let many = format!("word t\n{}", "t = 1\n".repeat(400));
     let huge = format!("# {}\n", "x".repeat(1 << 17));
@@ -81,7 +82,10 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
         ("word t\nif t\nend", "2:5: ", "a comparison, as in `if a[i] < 5`"),
         ("word t\nif t = 1\nend", "2:6: ", "a comparison"),
         ("word t\nif t < 1 < 2\nend", "2:10: ", "end of the line"),
-        ("word t\nif t < 1\nelse if t < 2\nend", "3:6: ", "end of the line"),
+        ("word t\nif t < 1\nelse t = 1\nend", "3:6: ", "end of the line"),
+        ("word t\nif t < 1\nelse if t < 2\n t = 1\n", "3:6: ", "this condition has no `end`"),
+        ("word t\nif t < 1\nelse if t < 2\nelse\nelse\nend", "5:1: ", "`else` without an `if`"),
+        (&chain, "10:6: ", "8 deep"),
         ("word t\nif u < 1\nend", "2:4: ", "`u` is not declared"),
         ("word if", "1:6: ", "word of the language"),
         ("array a[9], b[9]\nif a[b[1]] < 1\nend", "2:4: ", "not affine"),

@@ -35,7 +35,7 @@
 //! | `table s[4] = {1, 2, 3, 4}` | constant words; their subscripts need not be affine |
 //! | `local word t` | a word whose value after the loops is unused; also `int` and `array` |
 //! | `for i = 0 to n - 1 step 2` | a loop that ends with `end`; a bound may be `min(…)` or `max(…)` of several |
-//! | `if i < n - 1` | a condition that ends with `end`, with `else` before it if needed; also `==`, `!=`, `<=`, `>`, `>=` |
+//! | `if i < n - 1` | a condition that ends with `end`, with `else if …` and `else` before it if needed; also `==`, `!=`, `<=`, `>`, `>=` |
 //! | `a[2*i + 1] = rotl(t, 8) ^ a[i]` | a statement; also `+=`, `-=`, `*=`, `^=`, `&=`, `\|=`, `<<=`, `>>=` |
 //!
 //! Word arithmetic is modulo 2³², with `+ - * ^ & | ~ << >>` and `rotl`. Shift counts are numbers.

@@ -45,6 +45,25 @@ pub(crate) const CONDITIONS: &[Known] = &[
         loops: &["parallel; private t; run the last iteration after all others"],
     },
     Known {
+        name: "if_chain",
+        text: "param n >= 2 = 20
+               array a[n], b[n]
+               word t
+               for i = 0 to n - 1
+                 if i == 0
+                   t = a[1]
+                 else if i == n - 1
+                   t = a[n - 2]
+                 else if a[i] < 2147483648
+                   t = a[i - 1] ^ a[i + 1]
+                 else
+                   t = 1
+                 end
+                 b[i] = t
+               end",
+        loops: &["parallel; private t; run the last iteration after all others"],
+    },
+    Known {
         name: "if_first_iteration",
         text: "param n >= 1 = 20
                array a[n], b[n]

@@ -25,6 +25,15 @@ const KEYWORDS: [&str; 15] = [
 
 type Result<T> = std::result::Result<T, Fault>;
 
+/// The word that closes a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    End,
+    Else,
+    /// `else if`, which shares its `end` with the first `if`.
+    ElseIf,
+}
+
 /// The block that `end` or `else` closes.
 #[derive(Clone, Copy)]
 enum Opened {
@@ -94,8 +103,12 @@ impl Parser<'_> {
         is
     }
 
+    fn is_word(&self, word: &str) -> bool {
+        matches!(&self.peek().kind, Is::Name(here) if here == word)
+    }
+
     fn take_word(&mut self, word: &str) -> bool {
-        let is = matches!(&self.peek().kind, Is::Name(here) if here == word);
+        let is = self.is_word(word);
         self.next += usize::from(is);
         is
     }
@@ -129,24 +142,27 @@ impl Parser<'_> {
     }
 
     /// Parses lines until the `end` or `else` of the loop or condition at `opened`, or until the end of the
-    /// text. Returns whether `else` follows.
-    fn body(&mut self, opened: Option<(At, Opened)>) -> Result<(Vec<Node>, bool)> {
+    /// text.
+    fn body(&mut self, opened: Option<(At, Opened)>) -> Result<(Vec<Node>, Closed)> {
         let mut body = Vec::new();
         loop {
             match (&self.peek().kind, opened) {
-                (Is::End, None) => return Ok((body, false)),
+                (Is::End, None) => return Ok((body, Closed::End)),
                 (Is::End, Some((at, Opened::Loop))) => return Err(Fault::new(at, "this loop has no `end`")),
                 (Is::End, Some((at, _))) => return Err(Fault::new(at, "this condition has no `end`")),
                 (Is::Line, _) => self.next += 1,
                 (Is::Name(name), Some(_)) if name == "end" => {
                     self.next += 1;
                     self.line_ends()?;
-                    return Ok((body, false));
+                    return Ok((body, Closed::End));
                 }
                 (Is::Name(name), Some((_, Opened::Then))) if name == "else" => {
                     self.next += 1;
+                    if self.is_word("if") {
+                        return Ok((body, Closed::ElseIf));
+                    }
                     self.line_ends()?;
-                    return Ok((body, true));
+                    return Ok((body, Closed::Else));
                 }
                 _ => body.extend(self.line()?),
             }
@@ -186,7 +202,7 @@ impl Parser<'_> {
         self.free(&name, named_at)?;
         self.expect("=")?;
         let from = self.bounds()?;
-        if !matches!(&self.peek().kind, Is::Name(name) if name == "to") {
+        if !self.is_word("to") {
             return Err(Fault::new(at, "this loop has no bound: write `for i = first to last`"));
         }
         self.next += 1;
@@ -230,11 +246,13 @@ impl Parser<'_> {
         let (then, otherwise) = (Vec::new(), Vec::new());
         self.program.ifs.push(If { left, is, right, at, around, then, otherwise, cost });
         self.conditions += 1;
-        let (then, has_else) = self.body(Some((at, Opened::Then)))?;
+        let (then, closed) = self.body(Some((at, Opened::Then)))?;
         self.program.ifs[number].then = then;
-        if has_else {
-            self.program.ifs[number].otherwise = self.body(Some((at, Opened::Else)))?.0;
-        }
+        self.program.ifs[number].otherwise = match closed {
+            Closed::End => Vec::new(),
+            Closed::Else => self.body(Some((at, Opened::Else)))?.0,
+            Closed::ElseIf => vec![self.condition()?],
+        };
         self.conditions -= 1;
         Ok(Node::If(number))
     }
