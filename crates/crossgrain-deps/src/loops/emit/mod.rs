@@ -11,6 +11,7 @@
 //! ones.
 
 mod c;
+mod reduce;
 mod rust;
 mod text;
 mod value;
@@ -177,13 +178,16 @@ impl Writer<'_> {
                 self.out += &pragma;
                 self.open(&format!("for (int64_t k_{i} = 0; k_{i} < {rest}; k_{i}++)"));
             }
-            Language::Rust => self.open(&format!("(0..{rest}).into_par_iter().for_each(|k_{i}|")),
+            Language::Rust => self.open_iterations(treatment, &i, &rest),
         }
         self.constant(&i, &format!("first_{i} + {}", times(step, &format!("k_{i}"))));
         self.declare(treatment, &i);
         self.body(&looped.body);
         self.release(treatment);
-        self.close(if self.language == Language::C { "}" } else { "});" });
+        match self.language {
+            Language::C => self.close("}"),
+            Language::Rust => self.close_iterations(treatment),
+        }
         self.own.clear();
         self.skipped.clear();
         self.reduced.clear();
@@ -249,13 +253,6 @@ impl Writer<'_> {
             }
             self.copied.extend(reads.iter().map(|&read| (read, copy.clone())));
         }
-    }
-
-    /// The OpenMP clauses for reductions of scalars.
-    fn clauses(&self, treatment: &Treatment) -> String {
-        let scalar = |variable: &usize| self.program.variables[*variable].dims().is_empty();
-        let scalars = treatment.reductions.iter().filter(|(variable, _)| scalar(variable));
-        scalars.map(|(&variable, op)| format!(" reduction({}:{})", op.sign(), self.names[variable])).collect()
     }
 
     /// Declares the private variables of an iteration.
@@ -326,44 +323,13 @@ impl Writer<'_> {
         let is_int = self.program.variables[target.variable].is_int();
         let reduced = reduction(statement).filter(|_| self.reduced.contains(&target.variable));
         let line = match (self.language, reduced) {
-            (Language::C, Some((_, with))) => {
-                if !target.subscripts.is_empty() {
-                    self.out += "#pragma omp atomic\n";
-                }
-                format!("{} {}= {};", self.place(target), self.sign(statement), bare(self.word(with)))
-            }
-            (Language::Rust, Some((_, with))) => self.added(statement, with),
+            (Language::C, Some((_, with))) => self.reduced_in_c(statement, with),
+            (Language::Rust, Some((_, with))) => self.reduced_in_rust(statement, with),
             (_, None) => {
                 let value = if is_int { self.int(&statement.value) } else { self.word(&statement.value) };
                 self.assigned(&self.place(target), target.variable, &bare(value))
             }
         };
         self.line(&line);
-    }
-
-    /// The sign of a statement's operation, including `-`.
-    fn sign(&self, statement: &Statement) -> &'static str {
-        match &statement.value {
-            Expr::Binary(op, ..) => op.sign(),
-            _ => "",
-        }
-    }
-
-    /// One step of a reduction, in Rust.
-    fn added(&self, statement: &Statement, with: &Expr) -> String {
-        let (place, with) = (self.place(&statement.target), bare(self.word(with)));
-        let method = match self.sign(statement) {
-            "+" => "fetch_add",
-            "-" => "fetch_sub",
-            "^" => "fetch_xor",
-            "&" => "fetch_and",
-            "|" => "fetch_or",
-            _ => {
-                return format!(
-                    "let _ = {place}.fetch_update(Relaxed, Relaxed, |old| Some(old.wrapping_mul({with})));"
-                );
-            }
-        };
-        format!("{place}.{method}({with}, Relaxed);")
     }
 }
