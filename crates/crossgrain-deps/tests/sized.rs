@@ -1,4 +1,5 @@
-//! Emitted programs at other sizes than those of the text: results, refused arguments, and the examples at 17 MiB.
+//! Emitted programs at other sizes than those of the text: results, refused arguments, and the examples at
+//! 17 MiB.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod compiled;

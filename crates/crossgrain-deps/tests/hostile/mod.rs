@@ -22,7 +22,9 @@ collect fold load store fetch_add fetch_update Relaxed Ordering AtomicU32 Atomic
 
 /// Names of present and past emitters, similar names, and names of one or two characters.
 const OF_THE_EMITTER: &str = "rotl least largest trips fill add add_number add_word digest reset serial parallel painted Variables sum words \
-word cells cell seed checked within plus minus product elements taken allocate declared once compare fastest number set arguments pool total part part_my_i from to step room number halves a b v k x i old first by my my_ my_i my_my_i loop_my_i first_my_i trips_my_i \
+word cells cell seed checked within plus minus product elements taken allocate declared once compare fastest number set \
+arguments pool total part part_my_i from to step room number halves a b v k x i old first by my my_ my_i my_my_i loop_my_i \
+first_my_i trips_my_i \
 k_my_i old_my_i my_first_i i__k i__first i__trips a__old i_ a_ _ __ ___ _x __x x_ x__ I A V K";
 
 /// Keywords of the loop language, which no variable may have.

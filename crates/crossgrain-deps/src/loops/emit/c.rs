@@ -54,14 +54,16 @@ static inline int64_t product(int64_t a, int64_t b) {
 
 static inline int64_t within(const char *place, int64_t at, int64_t from, int64_t len) {
     if (at < from || at - from >= len)
-        refuse("%s: subscript %" PRId64 " is not from %" PRId64 " to %" PRId64, place, at, from, from + len - 1);
+        refuse("%s: subscript %" PRId64 " is not from %" PRId64 " to %" PRId64, place, at, from,
+               from + len - 1);
     return at - from;
 }
 
 /* Memory for words. */
 static int64_t elements(const char *name, int64_t len, int64_t others) {
     if (len < 1) refuse("`%s` has no elements with these sizes", name);
-    if (len > (INT64_C(1) << 32) / others) refuse("`%s` is too large: arrays have at most 2^32 words together", name);
+    if (len > (INT64_C(1) << 32) / others)
+        refuse("`%s` is too large: arrays have at most 2^32 words together", name);
     return len * others;
 }
 
@@ -109,7 +111,8 @@ pub(super) const MAIN: &str = r#"static int64_t number(const char *text, int arg
     char *end = NULL;
     errno = 0;
     const long long number = strtoll(text, &end, 10);
-    const int is_number = (*text == '-' || (*text >= '0' && *text <= '9')) && end != text && *end == 0 && errno == 0;
+    const int begins = *text == '-' || (*text >= '0' && *text <= '9');
+    const int is_number = begins && end != text && *end == 0 && errno == 0;
     if (!is_number || number > INT64_C(1) << 40 || number < -(INT64_C(1) << 40))
         refuse("argument %d: a number of at most 2^40 is wanted after `=`", argument);
     return number;
@@ -147,7 +150,9 @@ int main(int argc, char **argv) {
         *value = 0;
         const int64_t to = number(value + 1, k);
         if (set(argv[k], to)) continue;
-        int64_t *const option = !strcmp(argv[k], "threads") ? &threads : !strcmp(argv[k], "runs") ? &runs : NULL;
+        int64_t *option = NULL;
+        if (!strcmp(argv[k], "threads")) option = &threads;
+        if (!strcmp(argv[k], "runs")) option = &runs;
         if (!option) refuse("argument %d: the name is unknown; %s", k, NAMES);
         if (to < 1 || to > 1024) refuse("argument %d: a number from 1 to 1024 is wanted", k);
         *option = to;
