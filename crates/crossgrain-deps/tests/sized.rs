@@ -87,6 +87,23 @@ fn check(name: &str, program: &Path, with_n: &str) {
     }
 }
 
+/// The examples with conditions or transformations.
+fn transformed() -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+    &EXAMPLES[5..]
+}
+
+/// Runs the transformed examples at several sizes.
+fn check_examples(built: impl Fn(&str) -> std::path::PathBuf) {
+    for (name, text, _) in transformed() {
+        for n in [2, 3, 11, 40] {
+            let mut program = parsed(text);
+            program.resize("n", n).unwrap();
+            let printed = run(Command::new(built(name)).arg(format!("n={n}")).args(QUICK));
+            assert_eq!(digests(&printed), [wanted(&program)], "{name}, n = {n}");
+        }
+    }
+}
+
 /// Arguments that a program refuses in one line.
 fn check_refusals(folder: impl Fn(&str) -> std::path::PathBuf) {
     for (name, argument, told) in [
@@ -128,7 +145,11 @@ fn c_takes_sizes() {
         check(name, &compiled, with_n);
     }
     check_refusals(|name| folder.join(name));
-    println!("counted: {} loop nests in C at 4 sizes", SIZED.len());
+    for (name, text, _) in transformed() {
+        compiled(&folder, name, &emitted(&parsed(text), Language::C), "-O1");
+    }
+    check_examples(|name| folder.join(name));
+    println!("counted: {} loop nests in C at 4 sizes", SIZED.len() + transformed().len());
 }
 
 #[test]
@@ -139,11 +160,16 @@ fn rust_takes_sizes() {
         let source = folder.join("src/bin").join(name).with_extension("rs");
         fs::write(source, emitted(&parsed(&text(with_n, 20)), Language::Rust)).unwrap();
     }
+    for (name, text, _) in transformed() {
+        let source = folder.join("src/bin").join(name).with_extension("rs");
+        fs::write(source, emitted(&parsed(text), Language::Rust)).unwrap();
+    }
     run(&mut cargo(&folder, "build"));
     let built = |name: &str| folder.join("target/debug").join(name);
     SIZED.iter().for_each(|(name, with_n)| check(name, &built(name), with_n));
     check_refusals(built);
-    println!("counted: {} loop nests in Rust at 4 sizes", SIZED.len());
+    check_examples(built);
+    println!("counted: {} loop nests in Rust at 4 sizes", SIZED.len() + transformed().len());
 }
 
 /// The examples, with arguments for 17 MiB: AES has a byte per word, the others use all bits.
