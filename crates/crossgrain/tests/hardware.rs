@@ -4,9 +4,10 @@
 //! not installed, the test prints a skip. BLIF is also evaluated by code in this file.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod simulator;
+
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossgrain::engine::arch::Lanes as _;
@@ -19,6 +20,7 @@ use crossgrain::engine::circuit::named;
 use crossgrain::engine::circuit::netlist::{Format, netlist};
 use crossgrain::engine::circuit::trace::{Width, trace};
 use crossgrain::engine::device::rounds;
+use simulator::{folder, is_here, run};
 
 /// Random inputs per circuit.
 const INPUTS: usize = 1000;
@@ -137,28 +139,6 @@ fn random(count: usize, seed: u64) -> Bits {
         state >> 40 & 1 == 1
     };
     (0..count + 64).map(|_| next()).skip(64).collect()
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// Whether a program is installed. Prints a skip if it is not.
-fn is_here(program: &str, what: &str) -> bool {
-    let is_here = Command::new(program).arg("-V").output().is_ok();
-    if !is_here {
-        println!("skipped: {what} ({program} is not installed)");
-    }
-    is_here
-}
-
-fn run(command: &mut Command) -> String {
-    let done = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success(), "{command:?}: {text}{}", String::from_utf8_lossy(&done.stderr));
-    text
 }
 
 /// The highest bit first, the order of Verilog's literals.
