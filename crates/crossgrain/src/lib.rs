@@ -111,7 +111,7 @@ pub use variant::Policy;
 /// | bind a plan to a key and run it | [`kernel`](engine::kernel), [`run`](engine::run) |
 /// | compare with the slow forms | [`reference`](engine::reference), [`check`](engine::check) |
 /// | measure costs and whole plans | [`tune`](engine::tune) |
-/// | print programs for GPUs | `device` (feature `device`) |
+/// | print programs for GPUs and designs for hardware | `device` (feature `device`) |
 pub mod engine {
     pub use crate::arch::{wipe, wiping_deep_stack, wiping_stack};
     pub use crate::block::fill_random;

@@ -114,6 +114,7 @@ const LAYERS: [Layer; 26] = [
             "arch",
             "circuit",
             "circuit::named",
+            "circuit::synthesize",
             "cipher",
             "layout::convert::transpose_square",
             "kernel",

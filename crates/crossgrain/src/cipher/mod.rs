@@ -14,7 +14,8 @@
 //!   and the key schedule;
 //! * the constant that a kernel omits: round keys that include the constants of the S-boxes ([`folded`]);
 //! * the unit type, with each operation counted: cost estimates ([`Work`]);
-//! * the number of the operation that computed the byte: programs for GPUs (`cipher::derived::gpu::recorded`).
+//! * the number of the operation that computed the byte: programs for GPUs and designs for
+//!   hardware (`device::recorded`).
 //!
 //! A key schedule is likewise generic over the type of a byte of the key ([`KeyBytes`]).
 //!

@@ -61,6 +61,35 @@ fn verilog(graph: &Graph, name: &str) -> String {
     text + "endmodule\n"
 }
 
+/// A Verilog function that computes a circuit of bits on `lanes` copies side by side. Input `i` of all copies is
+/// part `i` of its argument, and output `i` is part `i` of its result.
+pub(crate) fn function(graph: &Graph, name: &str, lanes: usize) -> String {
+    let inputs = graph.inputs();
+    let node_name = |node: usize| match node.checked_sub(inputs) {
+        None if lanes == 1 => format!("x[{node}]"),
+        None => format!("x[{}:{}]", lanes * (node + 1) - 1, lanes * node),
+        Some(gate) => format!("t{gate}"),
+    };
+    let wires: Vec<_> = (0..graph.gates().len()).map(|at| format!("t{at}")).collect();
+    let mut text = format!(
+        "  function [{}:0] {name}(input [{}:0] x);\n    reg [{}:0] {};\n    begin\n",
+        lanes * graph.outputs().len() - 1,
+        lanes * inputs - 1,
+        lanes - 1,
+        wires.join(", ")
+    );
+    for (at, gate) in graph.gates().iter().enumerate() {
+        let names: Vec<_> = gate.inputs.iter().map(|&input| node_name(input)).collect();
+        let value = match gate.operation {
+            Operation::Table(table) if names.is_empty() => format!("{{{lanes}{{1'b{}}}}}", table & 1),
+            _ => expression(gate, &names),
+        };
+        text += &format!("      t{at} = {value};\n");
+    }
+    let outputs: Vec<_> = graph.outputs().iter().rev().map(|&output| node_name(output)).collect();
+    text + &format!("      {name} = {{{}}};\n    end\n  endfunction\n", outputs.join(", "))
+}
+
 fn blif(graph: &Graph, name: &str) -> String {
     let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
         None => format!("x{node}"),

@@ -1,4 +1,4 @@
-//! Whole ciphers as GPU programs in CUDA C and WGSL.
+//! Whole ciphers as GPU programs in CUDA C and WGSL. [`hardware`] has them as designs in Verilog.
 //!
 //! The gates come from the same source as the CPU's parts. They are traced, mapped to three-input gates, and
 //! printed as functions. This module adds the structure around them: loops over rounds, ShiftRows as
@@ -15,6 +15,8 @@
 //! up at secret addresses and need the policy `any`.
 
 pub(crate) mod bits;
+pub mod hardware;
+pub(crate) mod recorded;
 pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
@@ -24,7 +26,8 @@ use std::sync::LazyLock;
 
 use zeroize::Zeroizing;
 
-use crate::block::{Cipher, Family, Key};
+use self::recorded::Recorded;
+use crate::block::{Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::cipher::aes::gpu::{cached_counter, tables};
 use crate::circuit::emit::Language;
@@ -143,6 +146,8 @@ pub(crate) struct Programs {
     pub(crate) work: fn(Kernel, Cipher) -> Work,
     /// [`Kernel::keys`].
     pub(crate) keys: fn(Kernel, &Key) -> Zeroizing<Vec<u32>>,
+    /// The steps of a cipher of the family, for designs of hardware.
+    pub(crate) recorded: fn(Cipher, Direction) -> Recorded,
 }
 
 ciphers!(by_folder gpu::PROGRAMS: Programs);

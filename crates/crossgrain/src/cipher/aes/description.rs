@@ -11,7 +11,7 @@ use crate::arch::written_out;
 use crate::block::{Block, Direction};
 use crate::cipher::plain::{Tables, on_bytes};
 use crate::cipher::sbox::{self, Linear, Sbox};
-use crate::cipher::{ByHand, Bytes, Description, OnBytes, RoundKeys};
+use crate::cipher::{ByHand, Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled};
 
 /// AES.
 #[derive(Debug)]
@@ -67,24 +67,162 @@ impl SubWord for ByCircuit {
     }
 }
 
+/// The words of a key schedule: where KeyExpansion reads and writes them, and its arithmetic on them. Kernels
+/// call it, so its methods must be `#[inline(always)]`.
+trait ScheduleWords {
+    /// A word: a column of four bytes.
+    type Word: Copy;
+
+    /// Word `i`, which has been put.
+    fn word(&self, i: usize) -> Self::Word;
+
+    /// Puts word `i`.
+    fn put(&mut self, i: usize, word: Self::Word);
+
+    /// `a` XOR `b`.
+    fn sum(&self, a: Self::Word, b: Self::Word) -> Self::Word;
+
+    /// The S-box on each byte.
+    fn sub_word(&self, word: Self::Word) -> Self::Word;
+
+    /// SubWord of RotWord, plus a constant in the first byte.
+    fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word;
+}
+
+/// Words in memory as bytes.
+struct InMemory<'a, B> {
+    words: &'a mut [u8],
+    by: B,
+}
+
+impl<B: SubWord> ScheduleWords for InMemory<'_, B> {
+    type Word = u32;
+
+    #[inline(always)]
+    fn word(&self, i: usize) -> u32 {
+        let words = &self.words;
+        u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]])
+    }
+
+    #[inline(always)]
+    fn put(&mut self, i: usize, word: u32) {
+        self.words[4 * i..][..4].copy_from_slice(&word.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn sum(&self, a: u32, b: u32) -> u32 {
+        a ^ b
+    }
+
+    #[inline(always)]
+    fn sub_word(&self, word: u32) -> u32 {
+        self.by.sub_word(word)
+    }
+
+    #[inline(always)]
+    fn first_of_group(&self, word: u32, constant: u8) -> u32 {
+        self.by.sub_word(word.rotate_right(8)) ^ u32::from(constant)
+    }
+}
+
 /// KeyExpansion (FIPS 197 §5.2). The first `key_words` words of the schedule hold the key; this fills the
 /// rest.
 #[inline(always)]
 pub fn expand(words: &mut [u8], key_words: usize, by: impl SubWord) {
-    let load = |words: &[u8], i: usize| {
-        u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]])
-    };
-    let mut previous = load(words, key_words - 1);
-    let mut round_constant: u32 = 1;
-    for i in key_words..words.len() / 4 {
+    let count = words.len() / 4;
+    expand_words(&mut InMemory { words, by }, key_words, count);
+}
+
+/// The same for words of any kind: computes those from number `key_words` to `count`.
+#[inline(always)]
+fn expand_words(words: &mut impl ScheduleWords, key_words: usize, count: usize) {
+    let mut previous = words.word(key_words - 1);
+    let mut round_constant: u8 = 1;
+    for i in key_words..count {
         if i % key_words == 0 {
-            previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
-            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
+            previous = words.first_of_group(previous, round_constant);
+            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x1b);
         } else if key_words > 6 && i % key_words == 4 {
-            previous = by.sub_word(previous);
+            previous = words.sub_word(previous);
         }
-        previous ^= load(words, i - key_words);
-        words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
+        previous = words.sum(previous, words.word(i - key_words));
+        words.put(i, previous);
+    }
+}
+
+/// Words of bytes of any kind, which are also kept as round keys.
+struct KeptWords<S: KeyBytes, F> {
+    s: S,
+    direction: Direction,
+    words: Zeroizing<Vec<[S::Byte; 4]>>,
+    /// Words of the whole schedule.
+    count: usize,
+    keep: F,
+}
+
+impl<S: KeyBytes, F: FnMut(usize, &[S::Byte])> ScheduleWords for KeptWords<S, F> {
+    type Word = [S::Byte; 4];
+
+    #[inline(always)]
+    fn word(&self, i: usize) -> Self::Word {
+        self.words[i]
+    }
+
+    #[inline(always)]
+    fn put(&mut self, i: usize, word: Self::Word) {
+        self.words.push(word);
+        let (round, last) = (i / 4, self.count / 4 - 1);
+        match self.direction {
+            Direction::Encrypt => (self.keep)(4 * i, &word),
+            Direction::Decrypt if round == 0 || round == last => {
+                (self.keep)(16 * (last - round) + 4 * (i % 4), &word);
+            }
+            Direction::Decrypt => {
+                let mixed = mix_column::<S, true>(self.s, word);
+                (self.keep)(16 * (last - round) + 4 * (i % 4), &mixed);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sum(&self, a: Self::Word, b: Self::Word) -> Self::Word {
+        self.s.sum(a, b)
+    }
+
+    #[inline(always)]
+    fn sub_word(&self, mut word: Self::Word) -> Self::Word {
+        self.s.substitute(|_| 0, &mut word);
+        word
+    }
+
+    #[inline(always)]
+    fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word {
+        let [a, rest @ ..] = self.sub_word(self.s.rotate_left(word, 8));
+        let a = self.s.add(a, self.s.constant(constant));
+        [a, rest[0], rest[1], rest[2]]
+    }
+}
+
+/// For designs of hardware. Kernels have schedules of their own.
+impl Scheduled for Aes {
+    fn round_key_bytes(key_bytes: usize) -> usize {
+        16 * (key_bytes / 4 + 7)
+    }
+
+    #[inline(always)]
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    ) {
+        let count = Self::round_key_bytes(key.len()) / 4;
+        let words = Zeroizing::new(Vec::with_capacity(count));
+        let mut all = KeptWords { s, direction, words, count, keep };
+        for (i, word) in key.as_chunks().0.iter().enumerate() {
+            all.put(i, *word);
+        }
+        expand_words(&mut all, key.len() / 4, count);
     }
 }
 

@@ -12,13 +12,14 @@ use zeroize::Zeroizing;
 
 use super::bitsliced::key_words as key_bits;
 use super::key::RoundKeys;
-use super::linear_circuit;
+use super::{Aes, linear_circuit};
 use crate::arch::{Features, each};
 use crate::block::{Cipher, Key};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_sbox};
 use crate::device::bits::{self, COLUMNS, ROWS, column_words};
+use crate::device::recorded::on_bytes;
 use crate::device::text::{Text, byte, key_words, mapped};
 use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 
@@ -45,6 +46,7 @@ pub(crate) static PROGRAMS: Programs = Programs {
     },
     work,
     keys,
+    recorded: on_bytes::<Aes>,
 };
 
 fn work(kernel: Kernel, cipher: Cipher) -> Work {

@@ -1,10 +1,9 @@
 //! Described ciphers, bit-sliced, 32 blocks per thread; see `bits`.
 //!
-//! The rounds are recorded (`recorded`) and their loop is detected (`rolled`). Each step becomes a function
+//! The rounds are recorded (`device::recorded`) and their loop is detected (`rolled`). Each step becomes a function
 //! call; the function's gates are traced from the circuits that bit-sliced CPU kernels use. Key sizes whose
 //! steps differ only in the number of turns share a loop. Other key sizes have a separate function.
 
-mod recorded;
 mod rolled;
 #[cfg(feature = "search")]
 pub(crate) mod search;
@@ -14,7 +13,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use self::recorded::{Operation, Recorded, Section, Step, Value, recorded};
 use self::rolled::Rolled;
 use crate::arch::each;
 use crate::block::{Cipher, Direction, Family, Key};
@@ -23,6 +21,7 @@ use crate::cipher::sbox::{Linear, Sbox};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::bits::{self, COLUMNS, ROWS};
+use crate::device::recorded::{Operation, Recorded, Section, Step, Value, recorded};
 use crate::device::text::{Text, byte, key_words, mapped, words};
 use crate::device::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 
@@ -36,6 +35,7 @@ pub(crate) static PROGRAMS: Programs = Programs {
     text,
     work: |kernel, cipher| Work { gates: gates(kernel.task, cipher), look_ups: 0.0 },
     keys: |kernel, key| keys(kernel.task, key),
+    recorded,
 };
 
 /// The ciphers of a family in one direction.
@@ -121,7 +121,8 @@ fn gates(task: Task, cipher: Cipher) -> f64 {
 /// The number of gates of an operation.
 fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
     let gates = match operation {
-        Operation::Constant | Operation::Keep | Operation::Between(_) => 0,
+        Operation::Constant | Operation::Keep | Operation::Between(_) | Operation::ShiftUp(_) => 0,
+        Operation::Slice { .. } => unreachable!("only Serpent has S-boxes of four bits"),
         Operation::Substitute(number) => mapped(substitution(&recorded.boxes[number])).gates().len(),
         Operation::SubstituteAlone(number) => mapped(|x| recorded.boxes[number].gates(x)).gates().len(),
         Operation::Linear(number) => mapped(map(&recorded.maps[number])).gates().len(),
@@ -161,6 +162,7 @@ fn name(operation: Operation) -> String {
         Operation::Between(count) => format!("between{count}"),
         Operation::Constant => "constant".to_owned(),
         Operation::Keep => "keep".to_owned(),
+        Operation::Slice { .. } | Operation::ShiftUp(_) => unreachable!("only Serpent has these steps"),
     }
 }
 
@@ -204,7 +206,7 @@ fn function_of(text: &mut Text, operation: Operation, recorded: &Recorded, key: 
         }
         Operation::Linear(number) => byte(text, &name, map(&recorded.maps[number])),
         // Each program defines constants and storage for kept bytes in its own way.
-        Operation::Constant | Operation::Keep => {}
+        Operation::Constant | Operation::Keep | Operation::Slice { .. } | Operation::ShiftUp(_) => {}
     }
 }
 

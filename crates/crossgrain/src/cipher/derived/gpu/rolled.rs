@@ -6,10 +6,10 @@
 //! compared with the recording, so a detected loop is always correct. If none is found, the program is the
 //! plain sequence of steps.
 
-use super::recorded::{Section, Step, Value};
+use crate::device::recorded::{Section, Step, Value};
 
 /// The increment of byte indices per turn, for each array
-/// ([`Operation::row`](super::recorded::Operation::row)). Arithmetic wraps, so indices may also decrease.
+/// ([`Operation::row`](crate::device::recorded::Operation::row)). Arithmetic wraps, so indices may also decrease.
 pub(super) type Strides = [usize; 2];
 
 impl Section {

@@ -1,6 +1,6 @@
 //! Search for keys of described ciphers, bit-sliced, 32 keys per thread, one key per lane.
 //!
-//! The schedule and rounds are the recorded operations of the description (`cipher::derived::gpu::recorded`),
+//! The schedule and rounds are the recorded operations of the description (`device::recorded`),
 //! with their loops (`cipher::derived::gpu::rolled`) and nested loops. A thread computes all round keys of its
 //! keys and keeps them in private memory, where the rounds read them. Decryption, which reads them from last to
 //! first, therefore needs no special case. The memory is up to 8704 bytes. This is 512 more than WebGPU
@@ -9,13 +9,13 @@
 //! All sixteen bytes of the result are compared. Data that is equal for all keys is in `keys`, one byte per
 //! vector: the output, its mask, the input, and the schedule's constants.
 
-use super::recorded::{Operation, Section, Step, Value, recorded};
 use super::rolled::{Rolled, Strides};
 use super::{BYTE, functions, moves, name};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::KEY_FOURS_MAX;
 use crate::device::bits::{ROWS, structures};
+use crate::device::recorded::{Operation, Section, Step, Value, recorded};
 use crate::device::search::begun::{loaded, start_column};
 use crate::device::search::{GROUP_THREADS, Programs, Search};
 use crate::device::text::{Text, words};

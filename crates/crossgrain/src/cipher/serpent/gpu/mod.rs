@@ -7,6 +7,7 @@
 //! directly and merges with its last gates. In CUDA C the threads of a bit-sliced group share a copy of the
 //! keys, because the constant cache is too small for them.
 
+mod record;
 #[cfg(feature = "search")]
 pub(crate) mod search;
 
@@ -39,6 +40,7 @@ pub(crate) static PROGRAMS: Programs = Programs {
     text,
     work: |kernel, _| Work { gates: gates(kernel), look_ups: 0.0 },
     keys,
+    recorded: record::recorded,
 };
 
 /// The words of the round keys, or one word of 32 equal bits per key bit. For encryption they are the keys

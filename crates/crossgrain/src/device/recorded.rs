@@ -1,4 +1,4 @@
-//! The rounds and key schedule of a described cipher, recorded as a sequence of byte operations.
+//! The rounds and key schedule of a cipher, recorded as a sequence of byte operations.
 //!
 //! The description is run once on a state whose values are step numbers, and every operation is recorded. A
 //! 32-bit word is its four bytes in memory order, highest first, so rotations by whole bytes need no
@@ -15,7 +15,7 @@ use crate::cipher::{Bytes, KeyBytes, OnBytes, OnWords, Scheduled, Visitor, Words
 
 /// An operation on a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Add,
     AddKey,
     AndKey,
@@ -32,18 +32,40 @@ pub(super) enum Operation {
     Constant,
     /// Stores a byte of the round keys.
     Keep,
+    /// Byte `word` of four that a four-bit S-box of Serpent gives for four bytes. Bit i of the four is the
+    /// input of copy i.
+    Slice {
+        /// The number of the S-box.
+        index: usize,
+        /// Whether it is the inverse S-box.
+        is_inverse: bool,
+        /// The number of the result, which is the number of its bit in a copy.
+        word: usize,
+    },
+    /// A byte shifted left by this count, filled with zeros.
+    ShiftUp(u32),
 }
 
 impl Operation {
+    /// Whether it is a substitution.
+    pub(crate) const fn substitutes(self) -> bool {
+        matches!(self, Self::Substitute(_) | Self::SubstituteAlone(_) | Self::Slice { .. })
+    }
+
+    /// Whether its number is that of a byte of the round keys which it reads.
+    pub(crate) const fn reads_key(self) -> bool {
+        matches!(self, Self::AddKey | Self::AndKey | Self::OrKey | Self::Substitute(_))
+    }
+
     /// The array that the step's number refers to: 0 for the round keys, 1 for the constants.
-    pub(super) const fn row(self) -> usize {
+    pub(crate) const fn row(self) -> usize {
         matches!(self, Self::Constant) as usize
     }
 }
 
 /// An input of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
     /// The section's input with this number.
     Given(usize),
     /// The result of the section's step with this number.
@@ -56,43 +78,43 @@ impl Zeroize for Value {
 }
 
 /// An operation with its inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) operation: Operation,
-    pub(super) inputs: Vec<Value>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) operation: Operation,
+    pub(crate) inputs: Vec<Value>,
     /// The index into the round keys or constants, for operations that need one.
-    pub(super) number: Option<usize>,
+    pub(crate) number: Option<usize>,
 }
 
 /// A sequence of steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Section {
     /// The number of inputs.
-    pub(super) given: usize,
-    pub(super) steps: Vec<Step>,
+    pub(crate) given: usize,
+    pub(crate) steps: Vec<Step>,
     /// The section's outputs.
-    pub(super) results: Vec<Value>,
+    pub(crate) results: Vec<Value>,
 }
 
 /// A recorded cipher, for one key size and direction.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(crate) struct Recorded {
     /// From a block to a block.
-    pub(super) rounds: Section,
+    pub(crate) rounds: Section,
     /// From a key to the stored round-key bytes.
-    pub(super) schedule: Section,
+    pub(crate) schedule: Section,
     /// The values of the schedule's constants.
-    pub(super) constants: Vec<u8>,
-    pub(super) round_key_bytes: usize,
-    pub(super) boxes: &'static [Sbox],
-    pub(super) maps: &'static [Linear],
+    pub(crate) constants: Vec<u8>,
+    pub(crate) round_key_bytes: usize,
+    pub(crate) boxes: &'static [Sbox],
+    pub(crate) maps: &'static [Linear],
 }
 
 /// Records a described cipher.
 ///
 /// # Panics
 /// If the cipher is not a described one.
-pub(super) fn recorded(cipher: Cipher, direction: Direction) -> Recorded {
+pub(crate) fn recorded(cipher: Cipher, direction: Direction) -> Recorded {
     let mut recording = Recording { cipher, direction, recorded: None };
     visit(&mut recording);
     recording.recorded.expect("a cipher that is not written by hand is described")
@@ -104,46 +126,65 @@ struct Recording {
     recorded: Option<Recorded>,
 }
 
-impl Recording {
-    /// Records the steps of description `C`, if it is the cipher's.
-    fn run<C: Scheduled>(&mut self, rounds: impl FnOnce(Recorder<'_>, Direction, usize) -> [Value; 16]) {
-        let key_bytes = self.cipher.key_bytes();
-        if self.cipher.family() != C::FAMILY {
-            return;
-        }
-        let round_key_bytes = C::round_key_bytes(key_bytes);
-        let record = Record::default();
-        let results = rounds(Recorder(&record), self.direction, round_key_bytes).to_vec();
-        let rounds = Section { given: 16, steps: record.steps.into_inner(), results };
-        let record = Record::default();
-        let key: Vec<_> = (0..key_bytes).map(Value::Given).collect();
-        C::round_keys(Recorder(&record), &key, self.direction, &mut |place, bytes| {
-            for (at, &byte) in bytes.iter().enumerate() {
-                Recorder(&record).step(Operation::Keep, &[byte], Some(place + at));
-            }
-        });
-        let schedule = Section { given: key_bytes, steps: needed(&record.steps.take()), results: Vec::new() };
-        let constants = record.constants.take();
-        let (boxes, maps) = (C::BOXES, C::MAPS);
-        self.recorded = Some(Recorded { rounds, schedule, constants, round_key_bytes, boxes, maps });
-    }
-}
-
 impl Visitor for Recording {
     fn bytes<C: OnBytes + Scheduled>(&mut self) {
-        let block = each!(i < 16 => Value::Given(i));
-        self.run::<C>(|recorder, direction, keys| {
-            C::rounds(recorder, direction, block, &(0..keys).collect::<Vec<_>>())
-        });
+        if self.cipher.family() == C::FAMILY {
+            self.recorded = Some(on_bytes::<C>(self.cipher, self.direction));
+        }
     }
 
     fn words<C: OnWords + Scheduled>(&mut self) {
-        let block = each!(i < 4 => each!(row < 4 => Value::Given(4 * i + row)));
-        self.run::<C>(|recorder, direction, keys| {
-            let words = C::rounds(recorder, direction, block, &(0..keys).step_by(4).collect::<Vec<_>>());
-            each!(i < 16 => words[i / 4][i % 4])
-        });
+        if self.cipher.family() == C::FAMILY {
+            self.recorded = Some(on_words::<C>(self.cipher, self.direction));
+        }
     }
+}
+
+/// Records a cipher of bytes.
+pub(crate) fn on_bytes<C: OnBytes + Scheduled>(cipher: Cipher, direction: Direction) -> Recorded {
+    let block = each!(i < 16 => Value::Given(i));
+    of_description::<C>(cipher, direction, |recorder, keys| {
+        C::rounds(recorder, direction, block, &(0..keys).collect::<Vec<_>>())
+    })
+}
+
+/// Records a cipher of words.
+fn on_words<C: OnWords + Scheduled>(cipher: Cipher, direction: Direction) -> Recorded {
+    let block = each!(i < 4 => each!(row < 4 => Value::Given(4 * i + row)));
+    of_description::<C>(cipher, direction, |recorder, keys| {
+        let words = C::rounds(recorder, direction, block, &(0..keys).step_by(4).collect::<Vec<_>>());
+        each!(i < 16 => words[i / 4][i % 4])
+    })
+}
+
+fn of_description<C: Scheduled>(
+    cipher: Cipher,
+    direction: Direction,
+    rounds: impl FnOnce(Recorder<'_>, usize) -> [Value; 16],
+) -> Recorded {
+    let round_key_bytes = C::round_key_bytes(cipher.key_bytes());
+    let rounds = |recorder: Recorder<'_>| rounds(recorder, round_key_bytes);
+    let schedule = |recorder: Recorder<'_>, key: &[Value]| {
+        C::round_keys(recorder, key, direction, &mut |place, bytes| recorder.keep(place, bytes));
+    };
+    let recorded = of_functions(cipher, rounds, schedule);
+    Recorded { round_key_bytes, boxes: C::BOXES, maps: C::MAPS, ..recorded }
+}
+
+/// Records rounds and a key schedule. The result has no S-boxes and no maps.
+pub(crate) fn of_functions(
+    cipher: Cipher,
+    rounds: impl FnOnce(Recorder<'_>) -> [Value; 16],
+    schedule: impl FnOnce(Recorder<'_>, &[Value]),
+) -> Recorded {
+    let key_bytes = cipher.key_bytes();
+    let record = Record::default();
+    let results = rounds(Recorder(&record)).to_vec();
+    let rounds = Section { given: 16, steps: record.steps.into_inner(), results };
+    let record = Record::default();
+    schedule(Recorder(&record), &(0..key_bytes).map(Value::Given).collect::<Vec<_>>());
+    let schedule = Section { given: key_bytes, steps: needed(&record.steps.take()), results: Vec::new() };
+    Recorded { rounds, schedule, constants: record.constants.take(), ..Recorded::default() }
 }
 
 /// Removes the steps whose results are never used for a stored byte.
@@ -170,17 +211,25 @@ fn needed(steps: &[Step]) -> Vec<Step> {
 
 /// The recorded steps and constants.
 #[derive(Default)]
-struct Record {
+pub(crate) struct Record {
     steps: RefCell<Vec<Step>>,
     constants: RefCell<Vec<u8>>,
 }
 
 /// A state whose values are step numbers.
 #[derive(Clone, Copy)]
-struct Recorder<'a>(&'a Record);
+pub(crate) struct Recorder<'a>(&'a Record);
 
 impl Recorder<'_> {
-    fn step(self, operation: Operation, inputs: &[Value], number: Option<usize>) -> Value {
+    /// Stores bytes of the round keys from `place` on.
+    pub(crate) fn keep(self, place: usize, bytes: &[Value]) {
+        for (at, &byte) in bytes.iter().enumerate() {
+            self.step(Operation::Keep, &[byte], Some(place + at));
+        }
+    }
+
+    /// Records a step.
+    pub(crate) fn step(self, operation: Operation, inputs: &[Value], number: Option<usize>) -> Value {
         let mut steps = self.0.steps.borrow_mut();
         steps.push(Step { operation, inputs: inputs.to_vec(), number });
         Value::Made(steps.len() - 1)
