@@ -13,8 +13,10 @@ use crossgrain::engine::circuit::named;
 use crossgrain::engine::circuit::netlist::{self, Format};
 use crossgrain::engine::circuit::synthesize::{Table, synthesize};
 use crossgrain::engine::circuit::trace::Width;
+use crossgrain::engine::device::hardware::{Architecture, Design, Figure, figures};
 use crossgrain::engine::device::{self, Kernel, rounds};
 use crossgrain::engine::text::{grouped, quoted, reason};
+use crossgrain::{Cipher, Direction};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
@@ -32,7 +34,7 @@ const TABLE_FILE_BYTES: u64 = 1 << 16;
 ///
 /// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole rounds are
 /// circuits too, of a state and a key. Whole ciphers are emitted for GPUs: programs that read and write
-/// blocks.
+/// blocks. With `--design` they are designs for hardware.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The circuit or program; none for a list of them
@@ -59,6 +61,14 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     emit: Option<Target>,
 
+    /// The structure of a whole cipher in hardware
+    #[arg(long, value_enum, requires = "name")]
+    design: Option<Structure>,
+
+    /// Decrypt instead of encrypting, for --design
+    #[arg(long, requires = "design")]
+    decrypt: bool,
+
     /// Write the function to a file
     #[arg(short, long, value_name = "FILE", requires = "emit")]
     output: Option<PathBuf>,
@@ -81,6 +91,15 @@ enum Target {
     Blif,
 }
 
+/// The structure of a design.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Structure {
+    /// The logic of one round, used again and again
+    Iterated,
+    /// The logic of all rounds, with registers between them
+    Pipelined,
+}
+
 /// A circuit to describe.
 struct Told {
     name: String,
@@ -90,6 +109,13 @@ struct Told {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if let Some(cipher) = args.name.as_deref().and_then(|name| name.parse().ok()) {
+        return put(args, &whole(cipher, args)?);
+    }
+    if let (Some(name), Some(_)) = (&args.name, args.design) {
+        let told = format!("{} is no whole cipher, but --design needs one, such as aes-128", quoted(name));
+        return Err(Error::usage(told));
+    }
     if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
         return program(kernel, args);
     }
@@ -104,6 +130,74 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         None => summary(&told, args.gates),
     };
     put(args, &text)
+}
+
+/// Describes a whole cipher in hardware, or emits it.
+fn whole(cipher: Cipher, args: &Args) -> Result<String, Error> {
+    let architecture = match args.design {
+        Some(Structure::Iterated) => Architecture::Iterated,
+        Some(Structure::Pipelined) => Architecture::Pipelined,
+        None => {
+            let told = format!("{cipher} is a whole cipher: choose --design iterated or --design pipelined");
+            return Err(Error::usage(told));
+        }
+    };
+    if args.dot.is_some() || args.gates != 2 {
+        return Err(Error::usage(
+            "a design has no graph and gates of two inputs: leave out --dot and --gates",
+        ));
+    }
+    let direction = if args.decrypt { Direction::Decrypt } else { Direction::Encrypt };
+    let design = Design { cipher, direction, architecture };
+    match args.emit {
+        Some(Target::Verilog) => Ok(design.verilog()),
+        Some(_) => Err(Error::usage("a design has registers: emit it by --emit verilog")),
+        None if args.json => Ok(format!("{:#}\n", sizes(design))),
+        None => Ok(sized(design)),
+    }
+}
+
+/// The size of a design, for people.
+fn sized(design: Design) -> String {
+    let (area, direction) = (design.area(), if design.direction == Direction::Encrypt { "en" } else { "de" });
+    let mut text = format!("{}: {direction}crypts, {}\n", design.cipher, design.architecture.name());
+    text += &format!(
+        "gates      {}, of two inputs: {} of rounds, {} of the key schedule, 3 for each of {} multiplexed bits\n",
+        grouped(area.gates()),
+        grouped(area.round_gates),
+        grouped(area.key_gates),
+        grouped(area.multiplexers)
+    );
+    text += &format!("registers  {} bits\n", grouped(area.registers));
+    text += &format!("depth      {} in rounds, {} in the key schedule\n", area.depth, area.key_depth);
+    text += &format!("cycles     {} a block, {} a key\n", area.cycles, area.key_cycles);
+    for figure in figures(design.cipher) {
+        let gates = grouped(figure.gates);
+        text += &format!("published  {gates} gate equivalents: {} ({})\n", figure.contains, figure.source);
+    }
+    text + "A gate equivalent is a NAND: an XOR counts as two or more, and a register as about six.\n"
+}
+
+fn sizes(design: Design) -> Value {
+    let area = design.area();
+    let published = figures(design.cipher).map(|figure| {
+        let Figure { gates, contains, source, .. } = figure;
+        json!({ "gate_equivalents": gates, "contains": contains, "source": source })
+    });
+    json!({
+        "name": design.cipher.name(),
+        "module": design.module(),
+        "gates": area.gates(),
+        "round_gates": area.round_gates,
+        "key_gates": area.key_gates,
+        "multiplexed_bits": area.multiplexers,
+        "registers": area.registers,
+        "depth": area.depth,
+        "key_depth": area.key_depth,
+        "cycles": area.cycles,
+        "key_cycles": area.key_cycles,
+        "published": Value::from_iter(published),
+    })
 }
 
 /// Emits a whole cipher as a program.
@@ -187,7 +281,11 @@ fn list(args: &Args) -> Result<(), Error> {
         let programs: Vec<_> = device::ALL.iter().map(|kernel| kernel.name()).collect();
         let rounds: Vec<_> = rounds::ALL.iter().map(|round| round.name).collect();
         let lines: String = lines.collect();
-        format!("{lines}\nwhole rounds: {}\nprograms to emit: {}\n", rounds.join(" "), programs.join(" "))
+        let ciphers = Cipher::ALL.map(Cipher::name).join(" ");
+        let (rounds, programs) = (rounds.join(" "), programs.join(" "));
+        format!(
+            "{lines}\nwhole rounds: {rounds}\nciphers for --design: {ciphers}\nprograms to emit: {programs}\n"
+        )
     };
     print(&text)
 }

@@ -91,6 +91,7 @@ const EXAMPLES: [(&str, &[&str]); 19] = [
             "crossgrain circuit",
             "crossgrain circuit aes-sbox --gates 3 --emit cuda",
             "crossgrain circuit aes-round --emit verilog -o round.v",
+            "crossgrain circuit sm4 --design iterated --emit verilog -o sm4.v",
         ],
     ),
     ("wisdom", &["crossgrain wisdom measure --cipher aes-128", "crossgrain wisdom show"]),

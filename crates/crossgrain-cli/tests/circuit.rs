@@ -73,6 +73,35 @@ fn circuits_and_whole_rounds_become_netlists() {
 }
 
 #[test]
+fn whole_ciphers_become_designs() {
+    let place = Place::new();
+    let list = printed(&place, &[]);
+    let ciphers = list.lines().find_map(|line| line.strip_prefix("ciphers for --design: ")).unwrap();
+    assert_eq!(ciphers.split(' ').count(), 14);
+    let verilog =
+        printed(&place, &["serpent-128", "--design", "pipelined", "--decrypt", "--emit", "verilog"]);
+    assert!(
+        verilog.contains("\nmodule serpent_128_decrypt_pipelined(\n") && verilog.ends_with("endmodule\n")
+    );
+    let json: Value =
+        serde_json::from_str(&printed(&place, &["sm4", "--design", "iterated", "--json"])).unwrap();
+    assert_eq!((&json["cycles"], &json["published"][0]["gate_equivalents"]), (&32.into(), &7612.into()));
+    let told = printed(&place, &["aes-128", "--design", "iterated"]);
+    assert!(
+        told.starts_with("aes-128: encrypts, iterated\ngates ") && told.contains("\npublished  2,400 "),
+        "{told}"
+    );
+    assert!(place.refuses(2, &["circuit", "aes-128", "--emit", "verilog"]).contains("--design iterated"));
+    assert!(place.refuses(2, &["circuit", "aes-128"]).contains("--design iterated"));
+    assert!(place.refuses(2, &["circuit", "aes-sbox", "--design", "iterated"]).contains("aes-128"));
+    let design = ["circuit", "sm4", "--design", "iterated"];
+    assert!(place.refuses(2, &[&design[..], &["--emit", "cuda"]].concat()).contains("--emit verilog"));
+    assert!(place.refuses(2, &[&design[..], &["--dot", "sm4.dot"]].concat()).contains("--dot"));
+    place.refuses(2, &["circuit", "sm4", "--decrypt"]);
+    place.refuses(2, &["circuit", "--design", "iterated"]);
+}
+
+#[test]
 fn a_table_becomes_a_circuit() {
     let place = Place::new();
     place.write("parity", b"[0, 1, 1, 0, 1, 0, 0, 1]");
