@@ -24,11 +24,15 @@ pub struct Entry {
     many_keys: Option<ManyKeys>,
 }
 
+/// The two halves of many keys.
+#[cfg(feature = "search")]
+type KeyTiles = [Box<Tile>; 2];
+
 /// Functions on many keys at once: key schedules, and one block under each key.
 #[cfg(feature = "search")]
 #[derive(Clone, Copy)]
 struct ManyKeys {
-    schedules: fn((&[Box<Tile>; 2], usize), Direction, &mut [Box<Tile>], usize),
+    schedules: fn((&KeyTiles, usize), Direction, &mut [Box<Tile>], usize),
     by_tables: fn(&[u8], Direction) -> RoundKeys,
     under: fn(&[Box<Tile>], Direction, &Block, &mut Tile, usize),
 }
@@ -106,7 +110,7 @@ impl Entry {
     #[cfg(feature = "search")]
     pub fn schedules(
         &self,
-        keys: (&[Box<Tile>; 2], usize),
+        keys: (&KeyTiles, usize),
         direction: Direction,
         round_keys: &mut [Box<Tile>],
         bundle: usize,
