@@ -28,11 +28,15 @@ pub struct Entry {
 #[cfg(feature = "search")]
 type KeyTiles = [Box<Tile>; 2];
 
+/// Computes the round keys of a bundle of keys.
+#[cfg(feature = "search")]
+type Schedules = fn((&KeyTiles, usize), Direction, &mut [Box<Tile>], usize);
+
 /// Functions on many keys at once: key schedules, and one block under each key.
 #[cfg(feature = "search")]
 #[derive(Clone, Copy)]
 struct ManyKeys {
-    schedules: fn((&KeyTiles, usize), Direction, &mut [Box<Tile>], usize),
+    schedules: Schedules,
     by_tables: fn(&[u8], Direction) -> RoundKeys,
     under: fn(&[Box<Tile>], Direction, &Block, &mut Tile, usize),
 }
