@@ -2,6 +2,8 @@
 //!
 //! It reads the result in any representation, so that no conversion is needed before it. Rounds that compute
 //! only some bytes fill the others with their known values.
+//!
+//! Invariant: kernels only mark the lanes that are equal. Nothing branches on the marks before all are made.
 
 use std::fmt;
 
@@ -9,7 +11,7 @@ use std::fmt;
 use crate::arch::{ByteLanes, Lane32};
 use crate::arch::{Isa, Kernel, Register, TILE_WORDS, each};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::kernel::search::{Batch, KeyStep, Known};
+use crate::kernel::search::{BATCH_KEYS, Batch, KeyStep, Known};
 use crate::layout::repr::block_of_lane;
 
 /// The OR of three values, as an operation of three inputs.
@@ -44,10 +46,17 @@ impl KeyStep for OnBlocks {
     }
 }
 
-/// The lanes of a bundle that may have the key are bits of `lanes`. Adds their indices in the batch.
-fn add(found: &mut Vec<usize>, bundle: usize, (bits, count): (usize, usize), lanes: u64) {
-    let equal = (0..count).filter(|lane| lanes >> lane & 1 == 1);
-    found.extend(equal.map(|lane| bundle * count + block_of_lane(bits, count, lane)));
+/// The marks of equal lanes, 64 or fewer in a word. Each bundle begins at a new word.
+type Marks = [u64; BATCH_KEYS];
+
+/// Adds the indices of marked keys to the batch. Words of `bits` bits have `lanes` lanes.
+fn take(marks: &Marks, batch: &mut Batch, (bits, lanes): (usize, usize)) {
+    let words = lanes.div_ceil(64);
+    for (bundle, marks) in marks.chunks_exact(words).enumerate().take(batch.keys / lanes) {
+        for lane in (0..lanes).filter(|lane| marks[lane / 64] >> (lane % 64) & 1 == 1) {
+            batch.found.push(bundle * lanes + block_of_lane(bits, lanes, lane));
+        }
+    }
 }
 
 /// The comparison of bits. Only words of known bits are read.
@@ -75,19 +84,26 @@ impl<W: Register> fmt::Debug for OnBits<W> {
 
 impl<W: Register> KeyStep for OnBits<W> {
     fn run(&self, batch: &mut Batch) {
-        self.isa.enter(CompareBits(self, batch));
+        let mut marks = [0; BATCH_KEYS];
+        self.isa.enter(CompareBits { step: self, batch, marks: &mut marks });
+        take(&marks, batch, (W::BITS, W::BITS));
     }
 }
 
-struct CompareBits<'a, W: Register>(&'a OnBits<W>, &'a mut Batch);
+struct CompareBits<'a, W: Register> {
+    step: &'a OnBits<W>,
+    batch: &'a Batch,
+    marks: &'a mut Marks,
+}
 
 impl<W: Register> Kernel for CompareBits<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(OnBits { isa, known }, Batch { keys, state, found, .. }) = self;
-        for bundle in 0..*keys / W::BITS {
+        let Self { step: OnBits { isa, known }, batch: Batch { keys, state, .. }, marks } = self;
+        let marks = marks.chunks_exact_mut(W::BITS.div_ceil(64)).enumerate();
+        for (bundle, marks) in marks.take(*keys / W::BITS) {
             let words: &[W; TILE_WORDS] = state.bundle(*isa, bundle);
             let mut differing = W::splat(*isa, 0);
             for &(at, value) in known {
@@ -96,11 +112,8 @@ impl<W: Register> Kernel for CompareBits<'_, W> {
             }
             let mut bytes = [0; 64];
             differing.store(&mut bytes[..W::BYTES]);
-            let lanes = bytes[..W::BYTES].as_chunks().0.iter().map(|lanes| !u64::from_le_bytes(*lanes));
-            for (word, lanes) in lanes.enumerate().filter(|(_, lanes)| *lanes != 0) {
-                let equal = (0..64).filter(|lane| lanes >> lane & 1 == 1);
-                let block = |lane| block_of_lane(W::BITS, W::BITS, 64 * word + lane);
-                found.extend(equal.map(|lane| bundle * W::BITS + block(lane)));
+            for (mark, lanes) in marks.iter_mut().zip(bytes.as_chunks().0) {
+                *mark = !u64::from_le_bytes(*lanes);
             }
         }
     }
@@ -132,12 +145,18 @@ impl<W: ByteLanes> fmt::Debug for OnBytes<W> {
 #[cfg(feature = "search-steps")]
 impl<W: ByteLanes> KeyStep for OnBytes<W> {
     fn run(&self, batch: &mut Batch) {
-        self.isa.enter(CompareBytes(self, batch));
+        let mut marks = [0; BATCH_KEYS];
+        self.isa.enter(CompareBytes { step: self, batch, marks: &mut marks });
+        take(&marks, batch, (W::BITS, W::BYTES));
     }
 }
 
 #[cfg(feature = "search-steps")]
-struct CompareBytes<'a, W: ByteLanes>(&'a OnBytes<W>, &'a mut Batch);
+struct CompareBytes<'a, W: ByteLanes> {
+    step: &'a OnBytes<W>,
+    batch: &'a Batch,
+    marks: &'a mut Marks,
+}
 
 #[cfg(feature = "search-steps")]
 impl<W: ByteLanes> Kernel for CompareBytes<'_, W> {
@@ -145,16 +164,16 @@ impl<W: ByteLanes> Kernel for CompareBytes<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        let Self(OnBytes { isa, output, mask }, Batch { keys, state, found, .. }) = self;
+        let Self { step: OnBytes { isa, output, mask }, batch: Batch { keys, state, .. }, marks } = self;
         let same = |byte: u8| W::splat(*isa, crate::arch::eight(byte));
-        for bundle in 0..*keys / W::BYTES {
+        for (bundle, mark) in marks.iter_mut().enumerate().take(*keys / W::BYTES) {
             let words: &[W; BLOCK_BYTES] = state.bundle(*isa, bundle);
             let mut differing = same(0);
             for i in 0..BLOCK_BYTES {
                 let difference = (words[i] ^ same(output[i])) & same(mask[i]);
                 differing = W::ternary::<OR>(differing, difference, difference);
             }
-            add(found, bundle, (W::BITS, W::BYTES), differing.zero_bytes());
+            *mark = differing.zero_bytes();
         }
     }
 }
@@ -189,12 +208,18 @@ impl<W: Lane32> fmt::Debug for OnWords<W> {
 #[cfg(feature = "search-steps")]
 impl<W: Lane32> KeyStep for OnWords<W> {
     fn run(&self, batch: &mut Batch) {
-        self.isa.enter(CompareWords(self, batch));
+        let mut marks = [0; BATCH_KEYS];
+        self.isa.enter(CompareWords { step: self, batch, marks: &mut marks });
+        take(&marks, batch, (W::BITS, W::BITS / 32));
     }
 }
 
 #[cfg(feature = "search-steps")]
-struct CompareWords<'a, W: Lane32>(&'a OnWords<W>, &'a mut Batch);
+struct CompareWords<'a, W: Lane32> {
+    step: &'a OnWords<W>,
+    batch: &'a Batch,
+    marks: &'a mut Marks,
+}
 
 #[cfg(feature = "search-steps")]
 impl<W: Lane32> Kernel for CompareWords<'_, W> {
@@ -202,16 +227,15 @@ impl<W: Lane32> Kernel for CompareWords<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        let Self(OnWords { isa, output, mask }, Batch { keys, state, found, .. }) = self;
-        let lanes = W::BITS / 32;
-        for bundle in 0..*keys / lanes {
+        let Self { step: OnWords { isa, output, mask }, batch: Batch { keys, state, .. }, marks } = self;
+        for (bundle, mark) in marks.iter_mut().enumerate().take(*keys / (W::BITS / 32)) {
             let words: &[W; 4] = state.bundle(*isa, bundle);
             let difference: [W; 4] = each!(i < 4 => {
                 (words[i] ^ W::splat_lanes(*isa, output[i])) & W::splat_lanes(*isa, mask[i])
             });
             let [a, b, c, d] = difference;
             let differing = W::ternary::<OR>(W::ternary::<OR>(a, b, c), d, d);
-            add(found, bundle, (W::BITS, lanes), differing.zero_lanes());
+            *mark = differing.zero_lanes();
         }
     }
 }

@@ -84,7 +84,6 @@ impl Work {
 #[cfg(feature = "search-steps")]
 pub(crate) fn push_steps(rows: &mut Vec<Variant>) {
     on_lanes::<Bits<u64>, 0>(bitsliced::<u64>(), "", rows);
-    for_each_register!(all, W => on_lanes::<Bits<W>, 0>(bitsliced::<W>(), "", rows));
     for_each_register!(without_byte_tables, W => on_bytes::<W, Nibbles<W>, 2>(rows));
     for_each_register!(byte_tables, W => on_bytes::<W, Permute<W>, 1>(rows));
     for_each_register!(galois_of_16, W => on_bytes::<W, Galois, 1>(rows));

@@ -200,11 +200,21 @@ impl<W: KeyLanes> Schedule<W> {
     }
 }
 
+impl<T: KeyWord> Schedule<T> {
+    /// Overwrites the prekeys.
+    #[inline(always)]
+    pub fn wipe(&mut self) {
+        self.prekeys = [T::constant(self.isa, 0); 8];
+        zeroize::optimization_barrier(&self.prekeys);
+    }
+}
+
+/// In kernels on bits of registers this is a function of its own, without their instructions. They call
+/// [`Schedule::wipe`] instead.
 impl<T: KeyWord> Drop for Schedule<T> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.prekeys = [T::constant(self.isa, 0); 8];
-        zeroize::optimization_barrier(&self.prekeys);
+        self.wipe();
     }
 }
 

@@ -8,6 +8,7 @@
 //! Source: the submission, §3 and §4.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 
 use super::bitsliced::{Bundle, KeyBits};
 use super::description::{ROUNDS, Rounds as _, words_of};
@@ -100,10 +101,11 @@ impl<T: InTile> Kernel for Expand<'_, T> {
             if key_words < 8 {
                 words[key_words] = T::constant(isa, 1);
             }
-            let mut schedule = Schedule::new(isa, words);
+            let mut schedule = ManuallyDrop::new(Schedule::new(isa, words));
             for tile in round_keys.iter_mut() {
                 T::write(schedule.round_key(), isa, tile, bundle);
             }
+            schedule.wipe();
         }
     }
 }

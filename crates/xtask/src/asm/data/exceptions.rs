@@ -114,6 +114,18 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: PHASE,
     },
     Exception {
+        kernel: "kernel::comparison::CompareBytes",
+        isas: &["sse2", "avx2"],
+        kinds: &[Move],
+        reason: MATCHES,
+    },
+    Exception {
+        kernel: "kernel::comparison::CompareWords",
+        isas: &["portable", "sse2", "avx2", "avx512"],
+        kinds: &[Move],
+        reason: MATCHES,
+    },
+    Exception {
         kernel: "cipher::aes::search::Try",
         isas: &["portable", "sse2", "avx2", "gfni256", "gfni512", "vbmi512"],
         kinds: &[Move],
