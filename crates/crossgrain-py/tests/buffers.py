@@ -156,7 +156,7 @@ SEALED_FILE = file_of(FOLDER, key=KEY)
 def inputs() -> dict[str, In]:
     """The functions that read buffers, by function and parameter."""
     aead = {"key": KEY, "nonce": NONCE, "aad": AAD}
-    ctr = {"key": KEY, "iv": IV}
+    ctr, record = {"key": KEY, "iv": IV}, {"keys": KEY, "ivs": IV}
     cases = {
         "encrypt.data": In(PLAIN, lambda x: crossgrain.encrypt(x, **ctr)),
         "encrypt.key": In(KEY, lambda x: crossgrain.encrypt(PLAIN, **{**ctr, "key": x})),
@@ -164,6 +164,12 @@ def inputs() -> dict[str, In]:
         "decrypt.data": In(CIPHERTEXT, lambda x: crossgrain.decrypt(x, **ctr)),
         "decrypt.key": In(KEY, lambda x: crossgrain.decrypt(CIPHERTEXT, **{**ctr, "key": x})),
         "decrypt.iv": In(IV, lambda x: crossgrain.decrypt(CIPHERTEXT, **{**ctr, "iv": x})),
+        "encrypt_records.data": In(PLAIN, lambda x: crossgrain.encrypt_records(x, **record)),
+        "encrypt_records.keys": In(KEY, lambda x: crossgrain.encrypt_records(PLAIN, **{**record, "keys": x})),
+        "encrypt_records.ivs": In(IV, lambda x: crossgrain.encrypt_records(PLAIN, **{**record, "ivs": x})),
+        "decrypt_records.data": In(CIPHERTEXT, lambda x: crossgrain.decrypt_records(x, **record)),
+        "decrypt_records.keys": In(KEY, lambda x: crossgrain.decrypt_records(CIPHERTEXT, **{**record, "keys": x})),
+        "decrypt_records.ivs": In(IV, lambda x: crossgrain.decrypt_records(CIPHERTEXT, **{**record, "ivs": x})),
         "seal.data": In(PLAIN, lambda x: crossgrain.seal(x, **aead)),
         "unseal.data": In(SEALED, lambda x: crossgrain.unseal(x, **aead)),
         "encrypt_file.key": In(KEY, lambda x: encrypted(FOLDER, key=x)),
@@ -200,6 +206,8 @@ def outputs() -> dict[str, Out]:
     cases = {
         "encrypt.out": Out(CIPHERTEXT, lambda x: crossgrain.encrypt(PLAIN, key=KEY, iv=IV, out=x)),
         "decrypt.out": Out(PLAIN, lambda x: crossgrain.decrypt(CIPHERTEXT, key=KEY, iv=IV, out=x)),
+        "encrypt_records.out": Out(CIPHERTEXT, lambda x: crossgrain.encrypt_records(PLAIN, keys=KEY, ivs=IV, out=x)),
+        "decrypt_records.out": Out(PLAIN, lambda x: crossgrain.decrypt_records(CIPHERTEXT, keys=KEY, ivs=IV, out=x)),
         "seal.out": Out(sealed, lambda x: crossgrain.seal(PLAIN[16:], **aead, out=x)),
         "unseal.out": Out(PLAIN, lambda x: crossgrain.unseal(SEALED, **aead, out=x)),
         "EncryptedFile.readinto.buffer": Out(PLAIN, lambda x: read_into(SEALED_FILE, x)),

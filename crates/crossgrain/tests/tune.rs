@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crossgrain::engine::arch::{CAP_WITHOUT_AES, ESTIMATES};
 use crossgrain::engine::tune::{CANDIDATE_MS, Scope, measure_costs};
-use crossgrain::engine::variant::{Policy, table};
+use crossgrain::engine::variant::{Action, Policy, Variant, table};
 use crossgrain::plan::Costs;
 use crossgrain::plan::measure::{Sampling, Subject, measure, measure_beside};
 use crossgrain::{Cipher, Features};
@@ -26,14 +26,21 @@ fn every_variant_has_an_estimate_and_every_estimate_a_variant() {
 /// Derived estimates are the basis for a new cipher's plans.
 #[test]
 fn estimates_derived_from_instructions_are_near_those_that_were_measured() {
-    for (row, derived) in table().iter().filter_map(|row| Some((row, Costs::derived(row)?))) {
+    let mut wrong = Vec::new();
+    // Steps of a search load and store keys and round keys. On registers that takes as long as the instructions.
+    let is_judged = |row: &&Variant| row.isa == "portable" || !matches!(row.action, Action::SearchStep(..));
+    let rows = table().iter().filter(is_judged);
+    for (row, derived) in rows.filter_map(|row| Some((row, Costs::derived(row)?))) {
         let serves = |cipher: &Cipher| row.family.is_none_or(|family| family == cipher.family());
         let first = Cipher::ALL.into_iter().find(serves).unwrap();
         let listed = Costs::estimates(first).get(row).unwrap();
         let ratio = derived.per_byte_ns / listed.per_byte_ns;
         println!("{ratio:5.2} {}", row.name);
-        assert!((0.5..2.0).contains(&ratio), "{} is estimated at {ratio} times its cost", row.name);
+        if !(0.5..2.0).contains(&ratio) {
+            wrong.push(format!("{} is estimated at {ratio:.2} times its cost", row.name));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

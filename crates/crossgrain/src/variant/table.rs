@@ -250,14 +250,14 @@ fn on_bits<W: Register>(rows: &mut Vec<Variant>) {
 fn on_bytes<W: ByteLanes>(rows: &mut Vec<Variant>) {
     let bind: BindStep =
         |features, _, known| Some(Box::new(OnBytes::<W>::new(W::Isa::detect(features)?, known)));
-    comparison::<W::Isa>(Repr::Bytesliced { bits: W::BITS }, bind, |_| 60.0, rows);
+    comparison::<W::Isa>(Repr::Bytesliced { bits: W::BITS }, bind, |_| 60.0 + W::BITS as f64 / 2.0, rows);
 }
 
 #[cfg(feature = "search-steps")]
 fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindStep =
         |features, _, known| Some(Box::new(OnWords::<W>::new(W::Isa::detect(features)?, known)));
-    comparison::<W::Isa>(Repr::Vsliced { bits: W::BITS }, bind, |_| 20.0, rows);
+    comparison::<W::Isa>(Repr::Vsliced { bits: W::BITS }, bind, |_| 8.0 + W::BITS as f64 / 16.0, rows);
 }
 
 /// The suffix of names of searches by decryption. GPU programs use the same suffix.

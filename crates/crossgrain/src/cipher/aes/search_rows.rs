@@ -73,7 +73,7 @@ impl Work {
         let (substitutions, bytes) = match step {
             Step::Schedule => (40.0, 176.0),
             Step::FirstRounds => (128.0, 128.0),
-            _ => (6.0, 24.0),
+            _ => (3.0, 12.0),
         };
         self.substitution * substitutions + self.rest * bytes
     }

@@ -73,6 +73,10 @@ fn steps<C: Description>([schedule, across, expansion, along]: Instructions, row
     }
 }
 
+/// Factor for the loads and stores of round keys between the steps.
+#[cfg(feature = "search-steps")]
+const STORED: f64 = 1.6;
+
 /// Adds the steps on bytes in registers, with a method for the cipher's S-boxes.
 #[cfg(feature = "search-steps")]
 fn on_bytes<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
@@ -81,25 +85,38 @@ fn on_bytes<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Varia
         let bind: BindStep = |features, cipher, known| {
             Some(Box::new(OnBytes::<U, W, Y, false>::new(W::Isa::detect(features)?, cipher, known)?))
         };
-        let of = |direction| on_registers::<U, W, Y>(direction) / 2.0;
-        rows.push(by(Y::NAME, step::<W::Isa>(family, Step::Schedule, Some(direction), repr, bind, of)));
+        let of_schedule = |direction| STORED * in_schedule::<U, W, Y>(direction);
+        let of_rounds = |direction| STORED * in_rounds::<U, W, Y>(direction);
+        rows.push(by(
+            Y::NAME,
+            step::<W::Isa>(family, Step::Schedule, Some(direction), repr, bind, of_schedule),
+        ));
         let bind: BindStep = |features, cipher, known| {
             Some(Box::new(OnBytes::<U, W, Y, true>::new(W::Isa::detect(features)?, cipher, known)?))
         };
-        rows.push(by(Y::NAME, step::<W::Isa>(family, Step::Rounds, Some(direction), repr, bind, of)));
+        rows.push(by(Y::NAME, step::<W::Isa>(family, Step::Rounds, Some(direction), repr, bind, of_rounds)));
     }
 }
 
 /// Additional instructions per key of a list.
 const LISTED: f64 = 60.0;
 
-/// Instructions per bundle of a search on registers. An S-box takes two more, for constants.
+/// Instructions per bundle of a search on registers: schedule and rounds.
 fn on_registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Direction) -> f64 {
+    in_schedule::<U, W, Y>(direction) + in_rounds::<U, W, Y>(direction)
+}
+
+/// The same for the schedule alone. An S-box takes two more, for constants.
+fn in_schedule<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Direction) -> f64 {
     let of_box = |sbox: &Sbox| Y::instructions(sbox) + 2.0;
-    let ((rounds, bytes), schedule) = (U::work(direction), Work::on_keys::<U::Cipher>(direction));
-    let [rounds, schedule] =
-        [rounds, schedule].map(|work| work.instructions::<U::Cipher>(of_box, Y::INSTRUCTIONS_OF_MAP));
-    bytes * rounds + schedule
+    Work::on_keys::<U::Cipher>(direction).instructions::<U::Cipher>(of_box, Y::INSTRUCTIONS_OF_MAP)
+}
+
+/// The same for the rounds alone.
+fn in_rounds<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Direction) -> f64 {
+    let of_box = |sbox: &Sbox| Y::instructions(sbox) + 2.0;
+    let (rounds, bytes) = U::work(direction);
+    bytes * rounds.instructions::<U::Cipher>(of_box, Y::INSTRUCTIONS_OF_MAP)
 }
 
 /// Adds a complete search on registers, with a method for the cipher's S-boxes.
