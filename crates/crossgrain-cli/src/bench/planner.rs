@@ -26,7 +26,7 @@ const fn all_paths(job: Job) -> Field {
     Field { best: 96, mixed: 24, len_bytes, budget_ms: 2500 }
 }
 
-/// The length of a job on data. Of a search it is 16 bytes for each of 4096 keys, whose tables stay in the caches.
+/// The length of a job on data. A search has 4096 keys of 16 bytes each, and its tables stay in the caches.
 const BULK_BYTES: usize = 1 << 20;
 const SEARCH_BYTES: usize = 1 << 16;
 

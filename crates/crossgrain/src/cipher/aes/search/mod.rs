@@ -311,7 +311,7 @@ impl<B: LaneByte> Rounds<B> {
         Self { isa, way, back, rounds, first: 1, words }
     }
 
-    /// The column that a middle round makes of the bytes that ShiftRows, or its inverse, moves to it.
+    /// A column after a middle round, from the bytes that ShiftRows, or its inverse, moves to it.
     #[inline(always)]
     fn column<const BACK: bool>(&self, entering: [B; 4], key: [B; 4]) -> [B; 4] {
         let rows = bytes!(B, entering[0]; row < 4 => self.sub_in::<BACK>(entering[row]));
