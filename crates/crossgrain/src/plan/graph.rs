@@ -63,10 +63,17 @@ impl JobFlow {
     ) -> Result<Self, Error> {
         let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
         let flow = if job.source.is_search() { search_flow(&usable)? } else { data_flow(job, &usable)? };
+        // Computed once: it takes a key schedule.
+        let sizes = job.source.is_search().then(|| search_sizes(job.cipher));
         let mut made = Self { job, flow, variants: Vec::new() };
         for variant in usable {
             if let Some(cost) = cost(variant) {
-                add(&mut made.flow, job, variant, cost)?;
+                match (variant.action, sizes) {
+                    (Action::Load(_) | Action::Store(_), Some(sizes)) => {
+                        add_search_conversion(&mut made.flow, sizes, variant, cost)?;
+                    }
+                    _ => add(&mut made.flow, job, variant, cost)?,
+                }
                 made.variants.resize(made.flow.edges().len(), variant);
             }
         }
@@ -244,9 +251,6 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     let last = flow.parts().len();
     let edge = |from: Node, to: Node| Edge { name: name.to_owned(), from, to, cost };
     match variant.action {
-        Action::Load(_) | Action::Store(_) if job.source.is_search() => {
-            add_search_conversion(flow, job, variant, cost)?;
-        }
         Action::Load(_) => {
             if !job.source.counts() {
                 flow.edge(edge(input(job), Node::between(0, &repr)))?;
@@ -302,11 +306,10 @@ fn add_step(
 /// each key. A load also brings the keys into its representation.
 fn add_search_conversion(
     flow: &mut Flow,
-    job: Job,
+    sizes: search::Sizes,
     variant: &Variant,
     cost: Cost,
 ) -> Result<(), super::compose::Error> {
-    let sizes = search_sizes(job.cipher);
     let loads = matches!(variant.action, Action::Load(_));
     for direction in Direction::ALL {
         let [blocks, other] = [Repr::Blocks, variant.repr].map(|repr| side(repr, direction));
