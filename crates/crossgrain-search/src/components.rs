@@ -16,6 +16,8 @@ pub(super) struct Components {
     features: Features,
     parts: Vec<(Part, Range<usize>)>,
     iterations: u64,
+    /// Whether only some bytes of the keys are derived.
+    is_partial: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +50,20 @@ impl Components {
         }
         let is_faster = parts.iter().any(|(part, _)| matches!(part, Part::Lanes(_)));
         let iterations = all.into_iter().map(u64::from).sum();
-        Ok(is_faster.then_some(Self { features, parts, iterations }))
+        Ok(is_faster.then_some(Self { features, parts, iterations, is_partial: false }))
+    }
+
+    /// Leaves out the digests that contain none of these bytes of the key, if there are any.
+    pub(super) fn only(mut self, bytes: Option<Range<usize>>) -> Self {
+        if let ([(Part::Lanes(lanes), _)], Some(bytes)) = (&mut self.parts[..], bytes) {
+            self.is_partial = lanes.keep(&bytes);
+        }
+        self
+    }
+
+    /// Whether only some bytes of the keys are derived.
+    pub(super) const fn is_partial(&self) -> bool {
+        self.is_partial
     }
 
     /// Whether a candidate takes long.

@@ -45,6 +45,20 @@ pub trait Test: Send + Sync {
     /// If the data cannot be computed from `key`.
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error>;
 
+    /// The bytes of a key that rule out most wrong keys, if these are not all. The others are derived only for keys
+    /// that [`Test::may_hold`] admits.
+    fn first_bytes(&self) -> Option<Range<usize>> {
+        None
+    }
+
+    /// Whether a key may be right, by its [`Test::first_bytes`] alone. The other bytes are not derived yet.
+    ///
+    /// # Errors
+    /// As [`Test::holds`].
+    fn may_hold(&self, _key: &[u8]) -> Result<bool, Error> {
+        Ok(true)
+    }
+
     /// The bytes of a file that [`Test::holds`] reads, if it reads any.
     fn reads_later(&self) -> Option<Range<u64>> {
         None
@@ -127,7 +141,8 @@ impl Search {
         }
         if let Some(key_bytes) = search.key_bytes() {
             search.derivation = Derivation::new(&search.kdf, key_bytes).filter(Derivation::is_for_devices);
-            search.components = Components::new(&search.kdf, key_bytes)?;
+            let first = if let Known::Test(test) = &search.known { test.first_bytes() } else { None };
+            search.components = Components::new(&search.kdf, key_bytes)?.map(|all| all.only(first));
         }
         Ok(search)
     }

@@ -236,7 +236,7 @@ fn main() -> ExitCode {
         Task::Python => python::run(),
         Task::Bench { record, peers, arguments } => match arguments.split_first() {
             Some((first, _)) if first == "python" => python::bench(),
-            Some((first, _)) if first == "search" => search::run().map(|()| ExitCode::SUCCESS),
+            Some((first, rest)) if first == "search" => search::run(rest).map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "gpu" => bench::gpu(record, rest).map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)

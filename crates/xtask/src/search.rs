@@ -3,7 +3,10 @@
 //! hashcat tries keys as masks (its modes 26401 and 26403: AES-ECB with keys of 128 and 256 bits), and derives
 //! keys from words by PBKDF2 (12000, 10900 and 12100: with SHA-1, SHA-256 and SHA-512, 999 iterations). First,
 //! both programs must find a planted key. Then hashcat runs its benchmark with its preferred settings, and
-//! crossgrain searches a mask without a hit. The fastest turn of each counts.
+//! crossgrain searches a mask without a hit. The fastest turn of each counts. [`formats`] compares the search
+//! for the passphrases of files.
+
+mod formats;
 
 use std::process::{Command, Stdio};
 
@@ -60,12 +63,21 @@ const DERIVED_CANDIDATES: &str = "400000";
 /// The two unknown characters.
 const LOST: &str = "42";
 
-/// Times both programs.
+/// Times both programs: everything, or only `formats`, some of which a filter may choose.
 ///
 /// # Errors
 /// If a program cannot be run, or does not find the planted key.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
     succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
+    match arguments {
+        [] => keys().and_then(|()| formats::run(&[])),
+        [first, filters @ ..] if first == "formats" => formats::run(filters),
+        _ => Err("cargo xtask bench search [formats [FILTER]...]".into()),
+    }
+}
+
+/// Times searches for keys, given as masks or derived from words.
+fn keys() -> Result<()> {
     if !Command::new("hashcat")
         .arg("--version")
         .stdout(Stdio::null())
@@ -82,7 +94,7 @@ pub(crate) fn run() -> Result<()> {
             theirs = theirs.max(job.theirs()?);
             ours = ours.max(job.ours()?);
         }
-        tell(&format!("{} mask search", job.cipher), [ours, theirs], AIM);
+        tell(&format!("{} mask search", job.cipher), [ours, theirs], "hashcat", AIM);
     }
     for (kdf, mode, aim) in DERIVATIONS {
         let (mut ours, mut theirs) = (0.0_f64, 0.0_f64);
@@ -90,17 +102,17 @@ pub(crate) fn run() -> Result<()> {
             theirs = theirs.max(benchmark(mode)?);
             ours = ours.max(derived(kdf)?);
         }
-        tell(&format!("{kdf}, {ITERATIONS} iterations"), [ours, theirs], aim);
+        tell(&format!("{kdf}, {ITERATIONS} iterations"), [ours, theirs], "hashcat", aim);
     }
     Ok(())
 }
 
-/// Prints the speeds of crossgrain and hashcat, and their ratio.
-fn tell(what: &str, [ours, theirs]: [f64; 2], aim: f64) {
+/// Prints the speeds of crossgrain and a peer, and their ratio.
+fn tell(what: &str, [ours, theirs]: [f64; 2], peer: &str, aim: f64) {
     let ratio = ours / theirs;
     let verdict = if ratio >= aim { "" } else { "  BELOW" };
-    println!("{what}: {ours:.3e} keys/s, hashcat {theirs:.3e}");
-    println!("ratio {ratio:>7.2}  (aim {aim:>5.2})  {what} / hashcat{verdict}");
+    println!("{what}: {ours:.3e} keys/s, {peer} {theirs:.3e}");
+    println!("ratio {ratio:>7.2}  (aim {aim:>5.2})  {what} / {peer}{verdict}");
 }
 
 /// Keys per second of crossgrain, for words whose keys are derived.
@@ -127,7 +139,7 @@ fn benchmark(mode: &str) -> Result<f64> {
     speed.ok_or_else(|| format!("hashcat does not tell its speed: {told}"))
 }
 
-/// Keys per second of a search without a hit.
+/// Keys per second of a search.
 fn speed(search: &mut Command) -> Result<f64> {
     search.arg("--json").stdout(Stdio::null()).stderr(Stdio::piped());
     let done = search.output().map_err(|error| format!("cannot search: {error}"))?;
@@ -137,9 +149,13 @@ fn speed(search: &mut Command) -> Result<f64> {
     speed.ok_or_else(|| format!("crossgrain does not tell its speed: {told}"))
 }
 
+fn program() -> Command {
+    Command::new(root().join(target()).join("release/crossgrain"))
+}
+
 /// crossgrain, searching a mask.
 fn searcher(cipher: &str, crypt: &str, mask: &str) -> Command {
-    let mut search = Command::new(root().join(target()).join("release/crossgrain"));
+    let mut search = program();
     search.args(["search", "--cipher", cipher, "--plain", PLAIN, "--crypt", crypt, "--mask", mask]);
     search
 }

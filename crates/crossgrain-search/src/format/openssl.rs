@@ -4,9 +4,12 @@
 //! sequence, by `EVP_BytesToKey` or, with `-pbkdf2`, by PBKDF2.
 //!
 //! There is no tag. Under a wrong key, CBC and ECB give valid padding for one key in 256. So a passphrase is right
-//! only if the plaintext also begins as the user says, or is text, or begins like a common file.
+//! only if the plaintext also begins as the user says, or is text, or begins like a common file. The padding of a
+//! file of two blocks or more depends on the key alone. So PBKDF2 on lanes derives the initialisation vector only
+//! for keys with valid padding.
 
 use std::io::{Cursor, Read as _, SeekFrom};
+use std::ops::Range;
 
 use base64ct::{Base64, Encoding as _};
 use zeroize::Zeroizing;
@@ -255,6 +258,16 @@ impl Test for Enc {
 
     fn key_bytes(&self) -> Option<usize> {
         Some(self.key_count * self.part_bytes())
+    }
+
+    /// The key without the initialisation vector, which the padding of a second block does not need.
+    fn first_bytes(&self) -> Option<Range<usize>> {
+        let has_two_blocks = matches!(self.end, Some((Some(_), _)));
+        (has_two_blocks && self.key_count == 1).then(|| 0..self.cipher.key_bytes())
+    }
+
+    fn may_hold(&self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.first_bytes().is_none() || self.padding_bytes(key)?.is_some())
     }
 
     fn holds(&self, key: &[u8]) -> Result<bool, Error> {

@@ -20,6 +20,8 @@ pub(crate) struct OnLanes {
     salt: Salt,
     /// The number of iterations after the first.
     turns: u32,
+    /// The parts of the key that are derived.
+    kept: Range<usize>,
     key_bytes: usize,
 }
 
@@ -41,7 +43,8 @@ impl OnLanes {
     /// The derivation, if lanes have the hash.
     pub(crate) fn new(hash: Hash, salt: &[u8], iterations: u32, key_bytes: usize) -> Option<Self> {
         let digest_bytes = digest_bytes(hash)?;
-        let parts = 1..=key_bytes.div_ceil(digest_bytes) as u32;
+        let kept = 0..key_bytes.div_ceil(digest_bytes);
+        let parts = 1..=kept.end as u32;
         let salt = if block_bytes(hash) == 64 {
             Salt::Narrow(
                 parts.map(|part| padded(salt, part).as_chunks().0.iter().map(narrow).collect()).collect(),
@@ -52,7 +55,15 @@ impl OnLanes {
             )
         };
         let turns = iterations.checked_sub(1)?;
-        (key_bytes > 0).then_some(Self { hash, salt, turns, key_bytes })
+        (key_bytes > 0).then_some(Self { hash, salt, turns, kept, key_bytes })
+    }
+
+    /// Derives no other parts than those that contain these bytes of the key. Returns whether that is less.
+    pub(crate) fn keep(&mut self, bytes: &Range<usize>) -> bool {
+        let digest_bytes = digest_bytes(self.hash).unwrap_or(self.key_bytes);
+        let all = self.kept.len();
+        self.kept = bytes.start / digest_bytes..bytes.end.div_ceil(digest_bytes).min(self.kept.end);
+        self.kept.len() < all
     }
 
     /// Its name.
@@ -263,7 +274,7 @@ impl MakeKeys<'_> {
         let bundles = self.blocks.chunks(16 * W::BYTES * W::LANES).zip(bytes.chunks_mut(stride * W::LANES));
         for (blocks, keys) in bundles {
             let block = loaded::<W>(isa, blocks);
-            for (part, salt) in parts.iter().enumerate() {
+            for (part, salt) in self.derivation.kept.clone().zip(&parts[self.derivation.kept.clone()]) {
                 let mut turns: Turns<W, STATE> = first_turn::<H, W, STATE>(block, salt);
                 for _ in 0..self.derivation.turns {
                     turns = next_turn::<H, W, STATE>(turns);
