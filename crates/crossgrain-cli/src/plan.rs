@@ -7,6 +7,7 @@ mod args;
 mod case;
 mod fold;
 mod json;
+mod mixes;
 mod page;
 mod picture;
 mod text;

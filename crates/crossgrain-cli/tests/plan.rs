@@ -508,6 +508,55 @@ fn an_exhaustive_search_tells_the_fastest_first() {
     refused(&plan_on(Some("portable"), &[&large[..], &["--budget-ms", "1"]].concat()), 2, "64 MiB");
 }
 
+/// Pure forms and mixes are run, for every cipher and for searches, and a path without the costs of conversions is
+/// predicted to be no slower.
+#[test]
+fn mixes_are_run_next_to_pure_forms() {
+    let folder = TempDir::new().unwrap();
+    let (page, picture) = (folder.path().join("page.html"), folder.path().join("plan.svg"));
+    for (cipher, job, has_mixes) in [
+        ("aes-128", "ecb", true),
+        ("serpent-256", "ctr", true),
+        ("sm4", "ecb", false),
+        ("aes-256", "search", true),
+    ] {
+        let job = ["--cipher", cipher, "--job", job, "--bytes", "16384", "--policy", "any"];
+        let mixes = ["--mixes", "--budget-ms", "1", "--json"];
+        let answer = json(&plan_on(Some("portable"), &[&job[..], &mixes].concat()));
+        assert_eq!(answer["effort"], "measure");
+        let mixes = &answer["mixes"];
+        let runs = mixes["runs"].as_array().unwrap();
+        let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+        for run in runs {
+            let sum: f64 = run["path"].as_array().unwrap().iter().map(|step| number(step, "cost_ns")).sum();
+            assert!((sum - number(run, "predicted_ns")).abs() <= 1e-6 * sum, "{run}");
+            assert!(number(run, "without_conversions_ns") <= sum * (1.0 + 1e-9), "{run}");
+            assert!(number(run, "measured_ns") > 0.0);
+            assert!(
+                number(&mixes["free_conversions"], "total_ns")
+                    <= number(run, "without_conversions_ns") * (1.0 + 1e-9)
+            );
+        }
+        let pure = answer["pure"].as_object().unwrap().iter().filter(|(_, total)| !total.is_null());
+        for (name, _) in pure {
+            assert!(runs.iter().any(|run| run["representation"] == name.as_str()), "{name}");
+        }
+        let is_mixed = runs.iter().any(|run| run["representation"].is_null());
+        assert_eq!((is_mixed, mixes["mix_to_pure"].is_null()), (has_mixes, !has_mixes), "{cipher}");
+    }
+    let job =
+        ["--cipher", "aes-128", "--job", "ecb-decrypt", "--bytes", "4096", "--mixes", "--budget-ms", "1"];
+    let written = ["--html", name(&page), "--svg", name(&picture)];
+    let told = text(&plan_on(Some("portable"), &[&job[..], &written].concat()));
+    assert!(told.contains("pure forms and mixes, run end to end\n"), "{told}");
+    assert!(told.contains("if conversions cost nothing, the cheapest path would take "), "{told}");
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.contains("<h2>Pure forms and mixes, run end to end</h2>"), "{page}");
+    refused(&plan(&[&job[..], &["--effort", "estimate"]].concat()), 2, "leave --effort estimate out");
+    let large = ["--cipher", "aes-128", "--job", "ctr", "--bytes", "99999999999", "--mixes"];
+    refused(&plan_on(Some("portable"), &[&large[..], &["--budget-ms", "1"]].concat()), 2, "64 MiB");
+}
+
 /// Paths contain no detours: no conversion is followed by one that undoes it.
 #[test]
 fn runners_up_take_no_detours() {

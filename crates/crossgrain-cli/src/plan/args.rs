@@ -15,6 +15,7 @@ use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, Plans, TableReuse};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
+use super::mixes::Mixes;
 use crate::device::Asked;
 use crate::error::Error;
 use crate::input::{read_small, shown};
@@ -63,6 +64,11 @@ pub(crate) struct Args {
     /// About how long to measure, in milliseconds; 20 for each variant unless given
     #[arg(long, value_name = "MS")]
     budget_ms: Option<u64>,
+
+    /// Run the best path of every representation and the best paths that mix them, next to the predictions, and
+    /// predict a job whose conversions cost nothing. Costs are measured first
+    #[arg(long, conflicts_with_all = ["costs", "plan", "device"])]
+    mixes: bool,
 
     /// Which variants may be used: only those whose timing depends on neither key nor data, or any
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
@@ -198,7 +204,11 @@ impl Args {
                 format!("{name} is planned for whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
         }
-        let Self { policy, effort, budget_ms, .. } = *self;
+        let Self { policy, effort, budget_ms, mixes, .. } = *self;
+        let effort = if mixes { Some(effort.unwrap_or(Effort::Measure)) } else { effort };
+        if mixes && effort == Some(Effort::Estimate) {
+            return Err(Error::usage("--mixes compares measured costs: leave --effort estimate out"));
+        }
         let features = Features::from_environment()?;
         let scope = Scope { cipher: job.cipher, features, policy, budget_ms };
         let clock_ns = clock_ns();
@@ -227,6 +237,9 @@ impl Args {
                 case.contend(&costs, scope.takes_ms(), &clock_ns)?;
             }
             Some(Effort::Measure | Effort::Exhaustive) => case.run_paths(&clock_ns)?,
+        }
+        if mixes {
+            case.mixes = Some(Mixes::of(&case, budget_ms, &clock_ns)?);
         }
         Ok(case)
     }

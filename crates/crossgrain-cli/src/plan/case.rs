@@ -15,6 +15,7 @@ use crossgrain::plan::{Costs, Fused, Job, JobSource, Leaks, Limits, Place, Plans
 use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
+use super::mixes::Mixes;
 use crate::error::Error;
 
 /// Runners-up that are shown.
@@ -42,6 +43,8 @@ pub(super) struct Case {
     pub(super) first: String,
     /// Measured end-to-end times of the first path and the runners-up, if costs were measured.
     pub(super) measured: Vec<Measured>,
+    /// Pure forms and mixes that were run, if the user asked for them.
+    pub(super) mixes: Option<Mixes>,
     /// The spread of the samples of each variant's cost, as a fraction of the median.
     pub(super) spreads: BTreeMap<String, f64>,
 }
@@ -120,8 +123,17 @@ impl Facts {
         }
     }
 
-    fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> Limits {
         Limits { secret_counter: self.secret_counter, ..Limits::of(self.features, self.policy) }
+    }
+
+    /// The length of a job that is run as a whole.
+    pub(super) fn runs_bytes(&self) -> Result<usize, Error> {
+        if self.len_bytes > RUN_BYTES_MAX {
+            let most = size(RUN_BYTES_MAX);
+            return Err(Error::usage(format!("whole jobs are run for this: give --bytes up to {most}")));
+        }
+        Ok(self.len_bytes as usize)
     }
 
     /// The origin of the costs, and the policy, in words.
@@ -160,8 +172,8 @@ impl Case {
         let spreads = costs.iter().filter_map(|(name, known)| Some((name.to_owned(), known.spread?)));
         let spreads = spreads.collect();
         let (facts, job_flow) = (Some(facts), Some(job_flow));
-        let (first, measured) = (cheapest(), Vec::new());
-        Ok(Self { title, facts, job_flow, flow, places, report, first, measured, spreads })
+        let (first, measured, mixes) = (cheapest(), Vec::new(), None);
+        Ok(Self { title, facts, job_flow, flow, places, report, first, measured, mixes, spreads })
     }
 
     /// A long job, with measured costs or estimates.
@@ -185,15 +197,15 @@ impl Case {
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
         let (first, measured, spreads) = (cheapest(), Vec::new(), BTreeMap::new());
-        let places = Vec::new();
-        Ok(Self { title, facts: None, job_flow: None, flow, places, report, first, measured, spreads })
+        let (facts, job_flow, places, mixes) = (None, None, Vec::new(), None);
+        Ok(Self { title, facts, job_flow, flow, places, report, first, measured, mixes, spreads })
     }
 
-    fn facts(&self) -> Result<&Facts, Error> {
+    pub(super) fn facts(&self) -> Result<&Facts, Error> {
         self.facts.as_ref().ok_or_else(not_a_job)
     }
 
-    fn job_flow(&self) -> Result<&JobFlow, Error> {
+    pub(super) fn job_flow(&self) -> Result<&JobFlow, Error> {
         self.job_flow.as_ref().ok_or_else(not_a_job)
     }
 
@@ -221,13 +233,7 @@ impl Case {
         clock_ns: &dyn Fn() -> u64,
     ) -> Result<(), Error> {
         let facts = self.facts()?;
-        if facts.len_bytes > RUN_BYTES_MAX {
-            let most = size(RUN_BYTES_MAX);
-            return Err(Error::usage(format!(
-                "an exhaustive search runs whole jobs: give --bytes up to {most}"
-            )));
-        }
-        let field = Field { len_bytes: facts.len_bytes as usize, budget_ms, ..Field::default() };
+        let field = Field { len_bytes: facts.runs_bytes()?, budget_ms, ..Field::default() };
         let mut contenders = contend(facts.job, &facts.limits(), costs, field, clock_ns)?;
         contenders.truncate(RUNNERS_UP + 1);
         self.measured = contenders.iter().map(|one| one.measured).collect();

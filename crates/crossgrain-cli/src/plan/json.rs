@@ -5,6 +5,7 @@ use crossgrain::plan::{JobSource, Place};
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Facts, threads};
+use super::mixes::{Mixes, Run};
 use crate::error::{Error, Exit};
 
 /// The object with a line end.
@@ -38,6 +39,7 @@ fn job(case: &Case, facts: &Facts) -> Value {
         "pure": pure,
         "gain_percent": report.gain_percent(),
         "greedy": path(&report.greedy),
+        "mixes": case.mixes.as_ref().map(mixes),
         "devices": case.places.iter().map(place).collect::<Vec<_>>(),
     });
     let size = size(facts, report.best.total_ns);
@@ -75,6 +77,21 @@ fn measured(case: &Case) -> Value {
     let [best, others @ ..] = &case.measured[..] else { return Value::Null };
     let others: Vec<_> = others.iter().map(|other| other.fastest_ns).collect();
     json!({ "total": best.fastest_ns, "spread": best.spread, "runners_up": others })
+}
+
+/// The paths that were run to compare pure forms with mixes. The representation of a mix is null.
+fn mixes(mixes: &Mixes) -> Value {
+    let run = |run: &Run| {
+        json!({
+            "representation": run.representation, "measured_ns": run.measured_ns, "spread": run.spread,
+            "predicted_ns": run.path.total_ns, "without_conversions_ns": run.free_ns, "path": steps(&run.path),
+        })
+    };
+    json!({
+        "runs": mixes.runs.iter().map(run).collect::<Vec<_>>(),
+        "mix_to_pure": mixes.mix_to_pure(),
+        "free_conversions": path(&mixes.free),
+    })
 }
 
 /// For each variant of the best path the spread of its measured cost; null for an estimate.

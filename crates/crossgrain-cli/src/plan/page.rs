@@ -8,8 +8,9 @@ use crossgrain::plan::measure::Measured;
 
 use super::case::{Case, number};
 use super::fold::folded;
+use super::mixes::Run;
 use super::picture::{self, escaped};
-use super::text::{TERMS, other, percent, verdict};
+use super::text::{TERMS, other, percent, summary, verdict};
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; }
@@ -33,7 +34,7 @@ pub(super) fn document(case: &Case) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}: crossgrain plan</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     );
-    let tables = [path(case), measured(case), others(case), pure(case), costs(case)].concat();
+    let tables = [path(case), measured(case), others(case), pure(case), mixes(case), costs(case)].concat();
     format!("{head}{}{tables}<p>{TERMS}</p>\n</body>\n</html>\n", picture::document(case))
 }
 
@@ -113,6 +114,25 @@ fn pure(case: &Case) -> String {
     let heads = ["representation", unit(case), "dearer by:"];
     let told = verdict(case).replace(" of these", " of these forms");
     format!("{}<p>{}</p>\n", table("All in one representation", &heads, &rows), escaped(&told))
+}
+
+/// The paths that were run to compare pure forms with mixes.
+fn mixes(case: &Case) -> String {
+    let Some(mixes) = &case.mixes else { return String::new() };
+    let row = |run: &Run| {
+        let (predicted, measured) = (run.path.total_ns, run.measured_ns);
+        let path = summary(&run.path.names().collect::<Vec<_>>());
+        let figures = [number(measured), spread_of(Some(&run.spread)), number(predicted)];
+        let figures = figures.into_iter().chain([percent(predicted, measured), number(run.free_ns)]);
+        [run.name().to_owned(), path].into_iter().chain(figures).collect()
+    };
+    let heads =
+        ["form", "path", "ns measured:", "spread:", "ns predicted:", "off by:", "ns without conversions:"];
+    let rows: Vec<_> = mixes.runs.iter().map(row).collect();
+    let (free_ns, free) = (number(mixes.free.total_ns), summary(&mixes.free.names().collect::<Vec<_>>()));
+    let told = [mixes.verdict(), format!("If conversions cost nothing, {free} would take {free_ns} ns.")];
+    let told = told.map(|line| format!("<p>{}</p>\n", escaped(&line)));
+    table("Pure forms and mixes, run end to end", &heads, &rows) + &told.concat()
 }
 
 /// The cost of every edge, once per name.

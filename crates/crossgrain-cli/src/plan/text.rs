@@ -16,6 +16,7 @@ pub(super) fn told(case: &Case) -> String {
     page.runners_up();
     page.pure_forms();
     page.greedy();
+    page.mixes();
     page.blank();
     page.line(TERMS);
     page.text
@@ -173,6 +174,23 @@ impl Page<'_> {
         let dearer = percent(report.greedy.total_ns, report.best.total_ns);
         let total = number(report.greedy.total_ns);
         self.line(format_args!("without looking ahead: {total} ({dearer})"));
+    }
+
+    /// The paths that were run to compare pure forms with mixes.
+    fn mixes(&mut self) {
+        let Some(mixes) = &self.case.mixes else { return };
+        self.blank();
+        self.line(format_args!("{:>12}  {:>9}  pure forms and mixes, run end to end", "ns", "predicted"));
+        for run in &mixes.runs {
+            let (measured, off) = (number(run.measured_ns), percent(run.path.total_ns, run.measured_ns));
+            let free = percent(run.free_ns, run.measured_ns);
+            let path = summary(&run.path.names().collect::<Vec<_>>());
+            let name = run.name();
+            self.line(format_args!("{measured:>12}  {off:>9}  {name} ({free} without conversions): {path}"));
+        }
+        self.line(mixes.verdict());
+        let (total, path) = (number(mixes.free.total_ns), summary(&mixes.free.names().collect::<Vec<_>>()));
+        self.line(format_args!("if conversions cost nothing, the cheapest path would take {total}: {path}"));
     }
 
     /// The heading of a column of costs.
