@@ -254,6 +254,13 @@ pub(crate) trait Lanes: Send + Sync {
     /// Loads a bundle of starts. `blocks[i]` has block i of all lanes, one after another.
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Self::Start;
 
+    /// Loads a bundle of keys of a table that is used once, which is faster than key by key. `halves` has the
+    /// first and second 16 bytes of all keys; the latter are missing if keys have only 16. `None` if the kernel
+    /// cannot do this.
+    fn load_keys(&self, _halves: [&[u8]; 2]) -> Option<Self::Start> {
+        None
+    }
+
     /// Tries all bundles with an outer start added. Sets the bits of lanes that may have the key; each bundle
     /// begins at a new 64-bit word. Returns whether any bit is set.
     fn run(
@@ -323,33 +330,78 @@ impl<L: Lanes> Drop for Table<L> {
     }
 }
 
+/// Loads the starts of at most a bundle of keys.
+fn key_by_key<L: Lanes>(
+    kernel: &L,
+    keys: &[u8],
+    usage: TableReuse,
+    rows: &mut [Vec<u8>; START_BLOCKS],
+) -> L::Start {
+    for (lane, key) in keys.chunks_exact(kernel.key_bytes()).enumerate() {
+        let mut start = [[0; BLOCK_BYTES]; START_BLOCKS];
+        kernel.start(key, usage, &mut start);
+        for (row, block) in rows.iter_mut().zip(&start) {
+            row[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(block);
+        }
+    }
+    kernel.load(rows)
+}
+
+/// The first and second 16 bytes of keys of 16 or 32 bytes.
+fn halves<'a>(
+    keys: &'a [u8],
+    key_bytes: usize,
+    rows: &'a mut [Vec<u8>; START_BLOCKS],
+) -> Option<[&'a [u8]; 2]> {
+    match key_bytes {
+        16 => Some([keys, &[]]),
+        32 => {
+            let [low, high, _] = rows;
+            let places = low.as_chunks_mut::<16>().0.iter_mut().zip(high.as_chunks_mut::<16>().0);
+            for ((low, high), key) in places.zip(keys.as_chunks::<32>().0) {
+                low.copy_from_slice(&key[..16]);
+                high.copy_from_slice(&key[16..]);
+            }
+            Some([low, high])
+        }
+        _ => None,
+    }
+}
+
+/// Copies a key. A call of `memcpy` for each key of a list would take longer.
+#[inline(always)]
+pub(crate) fn copy_key(key: &[u8], bytes: &mut [u8]) {
+    match key.len() {
+        16 => bytes[..16].copy_from_slice(&key[..16]),
+        24 => bytes[..24].copy_from_slice(&key[..24]),
+        32 => bytes[..32].copy_from_slice(&key[..32]),
+        other => bytes[..other].copy_from_slice(key),
+    }
+}
+
 impl<L: Lanes> Inner for Table<L> {
     fn keys(&self) -> usize {
         self.keys
     }
 
     fn refill(&mut self, keys: &[u8], usage: TableReuse) {
-        let Self { kernel, rows, .. } = self;
+        let Self { kernel, rows, bundles, .. } = self;
         let (lanes, key_bytes) = (Lanes::lanes(kernel), kernel.key_bytes());
         assert!(keys.len().is_multiple_of(key_bytes));
         self.usage = usage;
         self.keys = keys.len() / key_bytes;
         kernel.start(&[0; 32][..key_bytes], usage, &mut self.zero);
-        let bundles = self.keys.div_ceil(lanes);
-        self.bundles.clear();
-        if bundles > self.bundles.capacity() {
-            wipe_room(&mut self.bundles);
-            self.bundles.reserve_exact(bundles);
+        let count = self.keys.div_ceil(lanes);
+        bundles.clear();
+        if count > bundles.capacity() {
+            wipe_room(bundles);
+            bundles.reserve_exact(count);
         }
         for bundle in keys.chunks(lanes * key_bytes) {
-            for (lane, key) in bundle.chunks_exact(key_bytes).enumerate() {
-                let mut start = [[0; BLOCK_BYTES]; START_BLOCKS];
-                kernel.start(key, usage, &mut start);
-                for (row, block) in rows.iter_mut().zip(&start) {
-                    row[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(block);
-                }
-            }
-            self.bundles.push(kernel.load(rows));
+            let is_whole = usage == TableReuse::Once && bundle.len() == lanes * key_bytes;
+            let halves = if is_whole { halves(bundle, key_bytes, rows) } else { None };
+            let loaded = halves.and_then(|halves| kernel.load_keys(halves));
+            bundles.push(loaded.unwrap_or_else(|| key_by_key(kernel, bundle, usage, rows)));
         }
     }
 

@@ -99,7 +99,7 @@ fn on_bytes<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Varia
 }
 
 /// Additional instructions per key of a list.
-const LISTED: f64 = 60.0;
+const LISTED: f64 = 8.0;
 
 /// Instructions per bundle of a search on registers: schedule and rounds.
 fn on_registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Direction) -> f64 {

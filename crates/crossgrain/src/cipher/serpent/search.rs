@@ -16,7 +16,7 @@ use super::vsliced::State;
 use crate::arch::{Isa, Kernel, Lane32, Portable, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse, copy_key};
 use crate::layout::repr::block_of_lane;
 
 /// A kernel for one known block.
@@ -50,7 +50,7 @@ impl<W: Lane32> Search<W> {
 fn pad(key: &[u8], bytes: &mut [u8]) {
     // These bytes may hold prekeys of another key.
     bytes[BLOCK_BYTES..2 * BLOCK_BYTES].fill(0);
-    bytes[..key.len()].copy_from_slice(key);
+    copy_key(key, bytes);
     if key.len() < 2 * BLOCK_BYTES {
         bytes[key.len()] = 1;
     }
@@ -93,6 +93,11 @@ impl<W: Lane32> Lanes for Search<W> {
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; 8] {
         self.isa.enter(Transposed(self.isa, [&blocks[0], &blocks[1]]))
+    }
+
+    fn load_keys(&self, halves: [&[u8]; 2]) -> Option<[W; 8]> {
+        // A short key is padded.
+        (self.key_bytes == 2 * BLOCK_BYTES).then(|| self.isa.enter(Transposed(self.isa, halves)))
     }
 
     fn run(

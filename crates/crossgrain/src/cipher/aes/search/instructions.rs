@@ -87,6 +87,10 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
         self.isa.enter(Loaded(self.isa, blocks))
     }
 
+    fn load_keys(&self, halves: [&[u8]; 2]) -> Option<Start<W, NK>> {
+        Some(self.isa.enter(LoadedKeys { search: self, halves }))
+    }
+
     fn run(
         &self,
         usage: TableReuse,
@@ -137,6 +141,27 @@ impl<W: AesLanes + Lane32, const NK: usize> Kernel for Loaded<'_, W, NK> {
         let Self(isa, blocks) = self;
         let [state, low, high]: [[W; 4]; START_BLOCKS] = each!(part < START_BLOCKS => each!(i < 4 => W::load(isa, &blocks[part][i * W::BYTES..][..W::BYTES])));
         let (low, high) = (W::transpose_lanes(low), W::transpose_lanes(high));
+        Start { state, words: each!(i < NK => if i < 4 { low[i] } else { high[i - 4] }) }
+    }
+}
+
+/// Loads keys of four or eight words.
+struct LoadedKeys<'a, W: AesLanes + Lane32, const NK: usize> {
+    search: &'a Search<W, NK>,
+    halves: [&'a [u8]; 2],
+}
+
+impl<W: AesLanes + Lane32, const NK: usize> Kernel for LoadedKeys<'_, W, NK> {
+    type Output = Start<W, NK>;
+
+    #[inline(always)]
+    fn run(self) -> Start<W, NK> {
+        let Self { search: &Search { isa, direction, ref input, .. }, halves } = self;
+        let load = |half: &[u8]| each!(i < 4 => W::load(isa, &half[i * W::BYTES..][..W::BYTES]));
+        let (keys, input) = (load(halves[0]), W::broadcast(isa, input));
+        let state = each!(i < 4 => if direction == Direction::Encrypt { input ^ keys[i] } else { input });
+        let low = W::transpose_lanes(keys);
+        let high = if NK > 4 { W::transpose_lanes(load(halves[1])) } else { low };
         Start { state, words: each!(i < NK => if i < 4 { low[i] } else { high[i - 4] }) }
     }
 }

@@ -15,7 +15,7 @@ use crate::block::{Block, Cipher};
 use crate::cipher::Scheduled;
 use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
 use crate::cipher::substitution::Substitution;
-use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse, transposed};
+use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse, copy_key, transposed};
 use crate::layout::repr::block_of_lane;
 
 /// Bytes of the longest key, and of its round keys.
@@ -58,6 +58,13 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Search<U, W, Y> {
         let constants = Arc::new(Constants::of::<U::Cipher>()?);
         Some(Self { isa, constants, key_bytes, known: *known, of: std::marker::PhantomData })
     }
+
+    fn loaded(&self, [low, high]: [&[u8]; 2]) -> [W; KEY_BYTES] {
+        let low = transposed(self.isa, low);
+        // Nothing reads more of a short key.
+        let high = if self.key_bytes > 16 { transposed(self.isa, high) } else { low };
+        each!(i < KEY_BYTES => if i < 16 { low[i] } else { high[i - 16] })
+    }
 }
 
 impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Lanes for Search<U, W, Y> {
@@ -73,12 +80,15 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Lanes for Search<U, W, Y> {
     }
 
     fn start(&self, key: &[u8], _: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
-        blocks.as_flattened_mut()[..key.len()].copy_from_slice(key);
+        copy_key(key, blocks.as_flattened_mut());
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; KEY_BYTES] {
-        let [low, high] = [0, 1].map(|half| transposed(self.isa, &blocks[half]));
-        each!(i < KEY_BYTES => if i < 16 { low[i] } else { high[i - 16] })
+        self.loaded([&blocks[0], &blocks[1]])
+    }
+
+    fn load_keys(&self, halves: [&[u8]; 2]) -> Option<[W; KEY_BYTES]> {
+        Some(self.loaded(halves))
     }
 
     fn run(
