@@ -339,13 +339,22 @@ enum Form {
 }
 
 impl Form {
+    /// Computes the form of each value between the two once, because values share operands.
     fn of(trace: &Trace, old: Value, new: Value) -> Self {
-        if new <= old {
-            return if new == old { Self::Itself } else { Self::Independent };
+        let mut forms = vec![Self::Itself];
+        for node in trace.nodes.iter().take(new + 1).skip(old + 1) {
+            let of = |value: Value| value.checked_sub(old).map_or(Self::Independent, |later| forms[later]);
+            let form = match *node {
+                Node::Leaf => Self::Independent,
+                Node::Made(op, a, b) => Self::made(op, of(a), b.map_or(Self::Independent, of)),
+            };
+            forms.push(form);
         }
-        let Node::Made(op, a, b) = trace.nodes[new] else { return Self::Independent };
-        let a = Self::of(trace, old, a);
-        let b = b.map_or(Self::Independent, |b| Self::of(trace, old, b));
+        new.checked_sub(old).map_or(Self::Independent, |later| forms[later])
+    }
+
+    /// The form of the result of an operation, from those of its operands.
+    fn made(op: Op, a: Self, b: Self) -> Self {
         match (op, a, b) {
             (_, Self::Independent, Self::Independent) => Self::Independent,
             (_, Self::Itself, Self::Independent) if op.has_closed_form() => Self::Stepped(op),
