@@ -78,7 +78,7 @@ fn refused(place: &Place, args: &[&str], told: &str) {
 #[test]
 fn openssl_files_open() {
     let place = place();
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 11] = [
         ("-aes-256-cbc -pbkdf2", &["--pbkdf2"]),
         ("-aes-256-cbc", &[]),
         ("-aes-128-cbc -md md5", &["--cipher", "aes-128"]),
@@ -89,6 +89,8 @@ fn openssl_files_open() {
             "-camellia-256-cbc -iter 100 -md sha1",
             &["--cipher", "camellia-256", "--iter", "100", "--md", "sha1"],
         ),
+        ("-aes-128-cfb8", &["--cipher", "aes-128", "--mode", "cfb8"]),
+        ("-camellia-192-cfb1", &["--cipher", "camellia-192", "--mode", "cfb1"]),
         ("-aria-128-cfb -md sha256", &["--cipher", "aria-128", "--mode", "cfb", "--md", "sha256"]),
         ("-camellia-128-ofb", &["--cipher", "camellia-128", "--mode", "ofb", "--looks", "printable"]),
     ];

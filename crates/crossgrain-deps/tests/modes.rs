@@ -107,7 +107,7 @@ const PLAIN_38A: &str = "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76f
 const NONE: Published =
     Published { source: "", mode: Mode::Ecb, key: KEY_38A, iv: IV_38A, plain: PLAIN_38A, crypt: "", tag: "" };
 
-const PUBLISHED: [Published; 10] = [
+const PUBLISHED: [Published; 11] = [
     Published {
         source: "SP 800-38A F.1.1",
         crypt: "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf
@@ -126,6 +126,13 @@ const PUBLISHED: [Published; 10] = [
         mode: Mode::Cfb,
         crypt: "3b3fd92eb72dad20333449f8e83cfb4a c8a64537a0b3a93fcde3cdad9f1ce58b
                 26751f67a3cbb140b1808cf187a4f4df c04b05357c5d1c0eeac4c66f9ff7f2e6",
+        ..NONE
+    },
+    Published {
+        source: "SP 800-38A F.3.7, the first block",
+        mode: Mode::Cfb8,
+        plain: "6bc1bee22e409f96e93d7e117393172a",
+        crypt: "3b79424c9c0dd436bace9e0ed4586a4f",
         ..NONE
     },
     Published {
@@ -272,8 +279,8 @@ fn verdicts_are_those_of_the_literature() {
         let [apart, in_place] = [false, true].map(|in_place| Analysis::new(mode, direction, in_place));
         let blocks = |analysis: &Analysis| analysis.find(BLOCKS).unwrap().verdict();
         let want = match (mode, direction) {
-            (Mode::Cbc | Mode::Cfb, Encrypt) | (Mode::Ofb, _) => [Serial, Serial],
-            (Mode::Cbc | Mode::Cfb, Decrypt) => [Parallel, ParallelSaved],
+            (Mode::Cbc | Mode::Cfb | Mode::Cfb8 | Mode::Cfb1, Encrypt) | (Mode::Ofb, _) => [Serial, Serial],
+            (Mode::Cbc | Mode::Cfb | Mode::Cfb8 | Mode::Cfb1, Decrypt) => [Parallel, ParallelSaved],
             _ => [Parallel, Parallel],
         };
         assert_eq!([blocks(&apart), blocks(&in_place)], want, "{mode} {direction:?}");
@@ -329,7 +336,11 @@ fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
         let is_right = run(Order::InPlace) == run(Order::Apart);
         let analysis = Analysis::new(mode.0, mode.1, true);
         assert_eq!(analysis.right_as_written, is_right, "{mode:?}");
-        assert_eq!(is_right, !matches!(mode, (Mode::Cbc | Mode::Cfb, Decrypt)), "{mode:?}");
+        assert_eq!(
+            is_right,
+            !matches!(mode, (Mode::Cbc | Mode::Cfb | Mode::Cfb8 | Mode::Cfb1, Decrypt)),
+            "{mode:?}"
+        );
         assert!(Analysis::new(mode.0, mode.1, false).right_as_written, "{mode:?}");
     }
 }
@@ -367,6 +378,8 @@ fn critical_paths_are_fitted() {
     for (mode, direction) in all() {
         let want = match (mode, direction) {
             (Mode::Cbc | Mode::Cfb, Encrypt) | (Mode::Ofb, _) => affine(1, 0, 1),
+            (Mode::Cfb8, Encrypt) => affine(16, 0, 1),
+            (Mode::Cfb1, Encrypt) => affine(128, 0, 1),
             (Mode::Xts, _) => affine(0, 2, 1),
             (Mode::Gcm, _) => affine(0, 1, 1),
             // The first block, one header block, and the chain over the plaintext.

@@ -58,7 +58,7 @@ def test_numbers_are_exact():
         search_shard(search)
 
 
-@pytest.mark.parametrize("mode", ["ctr", "cbc", "cfb", "ofb"])
+@pytest.mark.parametrize("mode", ["ctr", "cbc", "cfb", "cfb8", "cfb1", "ofb"])
 def test_texts_in_modes_and_in_part(mode):
     key, iv = KEYS["aes-128"], bytes(range(16))
     sealed = crypt(key, mode, iv=iv, plain=PLAIN[:16] * 2)

@@ -2,7 +2,8 @@
 //!
 //! The modes of SP 800-38A surround the cipher with public data. The initial value and the ciphertext give
 //! the counter block or the previous ciphertext block. The XOR of plaintext and ciphertext gives the
-//! keystream. A pair therefore needs only a known block of plaintext, or some known bits of one.
+//! keystream. A pair therefore needs only a known block of plaintext, or some known bits of one. In CFB-8 and CFB-1
+//! a pair has only 8 known bits, or one.
 
 use super::{Error, Pair};
 use crossgrain::mode::{Initial, Mode};
@@ -51,6 +52,9 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
     if data.ciphertext.len() < data.plaintext.len() || data.mask.len() != data.plaintext.len() {
         return Err(short());
     }
+    if let Some(bits) = mode.mode.segment_bits() {
+        return Ok(segment_pairs(bits, mode.iv, data));
+    }
     let mut pairs = Vec::new();
     let texts = data.plaintext.chunks(BLOCK_BYTES).zip(data.mask.chunks(BLOCK_BYTES));
     // The block that chains into the next one: the counter block, or the previous output or ciphertext.
@@ -74,6 +78,23 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
         pairs.extend(pair.filter(|pair| pair.known_bits() > 0));
     }
     Ok(pairs)
+}
+
+/// The pairs in data of CFB with segments of `bits` bits. Each block of the cipher gives as many bits of keystream.
+fn segment_pairs(bits: usize, iv: Block, data: Data<'_>) -> Vec<Pair> {
+    let mut register = u128::from_be_bytes(iv);
+    let mut pairs = Vec::new();
+    for ((plaintext, mask), ciphertext) in data.plaintext.iter().zip(data.mask).zip(data.ciphertext) {
+        for step in 0..8 / bits {
+            let segment = |byte: u8| byte << (bits * step) >> (8 - bits);
+            let first = |byte: u8| block(&[segment(byte) << (8 - bits)]);
+            let (input, output) = (register.to_be_bytes(), first(plaintext ^ ciphertext));
+            pairs.push(Pair { direction: Direction::Encrypt, input, output, mask: first(*mask) });
+            register = register << bits | u128::from(segment(*ciphertext));
+        }
+    }
+    pairs.retain(|pair| pair.known_bits() > 0);
+    pairs
 }
 
 /// A pair of plaintext and ciphertext, with a block XORed to the plaintext. Encryption is faster to try, but

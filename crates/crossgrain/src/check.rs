@@ -15,6 +15,7 @@ use crate::mode::ecb::reference::ecb;
 use crate::mode::gcm::reference::gcm;
 use crate::mode::gcm_siv::reference::gcm_siv;
 use crate::mode::ocb::reference::ocb;
+use crate::mode::segmented::reference::cfb_segments;
 use crate::mode::siv::reference::siv;
 use crate::mode::xts::reference::xts;
 use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Mode, Ocb, Options, Start};
@@ -217,6 +218,8 @@ pub fn mode_by_reference(
         Mode::Ecb => ecb(&*by, direction, data),
         Mode::Cbc => cbc(&*by, direction, iv(), data),
         Mode::Cfb => cfb(&*by, direction, iv(), data),
+        Mode::Cfb8 => cfb_segments(8, &*by, direction, iv(), data),
+        Mode::Cfb1 => cfb_segments(1, &*by, direction, iv(), data),
         Mode::Ofb => ofb(&*by, iv(), data),
         Mode::Ctr => ctr(&*by, iv(), data),
         Mode::Xts => {

@@ -28,7 +28,7 @@
 //! | encrypt a stream, from any position | [`mode::Ctr`] |
 //! | encrypt many records, each under its own key | [`mode::OwnKeys`] (feature `own-keys`) |
 //! | encrypt disk sectors | [`mode::Xts`] |
-//! | read and write CBC, CFB, OFB or ECB data of other programs | [`mode::Cbc`], [`mode::Cfb`], [`mode::Ofb`], [`mode::Ecb`] |
+//! | read and write CBC, CFB, OFB or ECB data of other programs | [`mode::Cbc`], [`mode::Cfb`], [`mode::Cfb8`], [`mode::Cfb1`], [`mode::Ofb`], [`mode::Ecb`] |
 //! | authenticate messages without encryption | [`mode::Cmac`] |
 //! | select a mode by name at run time | [`mode::Mode`] |
 //! | generate reproducible random numbers | [`stream::Stream`], [`stream::StreamRng`] |
@@ -156,6 +156,7 @@ pub mod engine {
         pub use crate::mode::chained::reference as chaining;
         pub use crate::mode::gcm_siv::reference as gcm_siv;
         pub use crate::mode::ocb::reference as ocb;
+        pub use crate::mode::segmented::reference as segmented;
         pub use crate::mode::siv::reference as siv;
         pub use crate::mode::xts::reference as xts;
         /// Authenticated modes.

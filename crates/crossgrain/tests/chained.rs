@@ -6,11 +6,11 @@ mod common;
 
 use common::{CAPS, capped, cases, counted, forced, here, key, painted};
 use crossgrain::Policy;
-use crossgrain::engine::reference::{self, BlockCipher, aead, chaining, xts};
+use crossgrain::engine::reference::{self, BlockCipher, aead, chaining, segmented, xts};
 use crossgrain::engine::variant::{Action, Variant, table};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
-    OfbMode, Options, SECTOR_BYTES_MAX, Tag, Xts, XtsKey,
+    OfbMode, Options, SECTOR_BYTES_MAX, Segmented, Tag, Xts, XtsKey,
 };
 use crossgrain::plan::Fused;
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features, Key};
@@ -27,12 +27,37 @@ type Reference = fn(&dyn BlockCipher, Direction, Block, &mut [u8]);
 /// A chained mode of the engine, applied to messages with their initialisation vectors.
 type Engine = fn(&Key, Direction, &Options, &mut [Message<'_>]) -> Result<(), Error>;
 
-/// The chained modes: name, whether messages must be whole blocks, reference, engine.
-const CHAINED: [(&str, bool, Reference, Engine); 3] = [
-    ("cbc", true, chaining::cbc, chained::<CbcMode>),
-    ("cfb", false, chaining::cfb, chained::<CfbMode>),
-    ("ofb", false, |cipher, _, iv, data| chaining::ofb(cipher, iv, data), chained::<OfbMode>),
+/// Limits a length to those that a mode takes, and that its reference computes in time.
+type Cut = fn(usize) -> usize;
+
+/// The chained modes: name, lengths, reference, engine.
+const CHAINED: [(&str, Cut, Reference, Engine); 5] = [
+    ("cbc", |len| len / 16 * 16, chaining::cbc, chained::<CbcMode>),
+    ("cfb", |len| len, chaining::cfb, chained::<CfbMode>),
+    ("ofb", |len| len, |cipher, _, iv, data| chaining::ofb(cipher, iv, data), chained::<OfbMode>),
+    (
+        "cfb8",
+        |len| len.min(len / 20 + 50),
+        |cipher, direction, iv, data| segmented::cfb_segments(8, cipher, direction, iv, data),
+        segments::<8>,
+    ),
+    (
+        "cfb1",
+        |len| len.min(len / 160 + 20),
+        |cipher, direction, iv, data| segmented::cfb_segments(1, cipher, direction, iv, data),
+        segments::<1>,
+    ),
 ];
+
+fn segments<const BITS: usize>(
+    key: &Key,
+    direction: Direction,
+    options: &Options,
+    messages: &mut [Message<'_>],
+) -> Result<(), Error> {
+    Segmented::<BITS>::with_options(key, direction, options).unwrap().apply_many(messages);
+    Ok(())
+}
 
 fn chained<M: ChainedMode>(
     key: &Key,
@@ -41,6 +66,25 @@ fn chained<M: ChainedMode>(
     messages: &mut [Message<'_>],
 ) -> Result<(), Error> {
     Chained::<M>::with_options(key, direction, options).unwrap().apply_many(messages)
+}
+
+/// A mode that takes a piece.
+fn chained_piece<M: ChainedMode>(
+    key: &Key,
+    direction: Direction,
+    options: &Options,
+) -> impl Fn(&mut Chain, Buffers<'_>) {
+    let mode = Chained::<M>::with_options(key, direction, options).unwrap();
+    move |chain, buffers| mode.apply(chain, buffers).unwrap()
+}
+
+fn segmented_piece<const BITS: usize>(
+    key: &Key,
+    direction: Direction,
+    options: &Options,
+) -> impl Fn(&mut Chain, Buffers<'_>) {
+    let mode = Segmented::<BITS>::with_options(key, direction, options).unwrap();
+    move |chain, buffers| mode.apply(chain, buffers)
 }
 
 /// Options that force the table variant of the whole cipher, which no default plan uses.
@@ -65,10 +109,6 @@ fn lengths() -> impl Strategy<Value = usize> {
     prop_oneof![4 => 0..40_usize, 3 => 0..700_usize, 1 => 0..20_000_usize]
 }
 
-fn cut(len: usize, needs_whole_blocks: bool) -> usize {
-    if needs_whole_blocks { len / 16 * 16 } else { len }
-}
-
 /// Runs work in a pool of three threads, the largest number that these tests request.
 fn with_three_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work)
@@ -79,7 +119,7 @@ proptest! {
 
     #[test]
     fn chained_modes_agree_with_the_reference_for_many_messages(
-        (name, whole, by_reference, by_engine) in select(&CHAINED[..]),
+        (name, cut, by_reference, by_engine) in select(&CHAINED[..]),
         options in ways(),
         cipher in select(&Cipher::ALL[..]),
         direction in select(&Direction::ALL[..]),
@@ -87,7 +127,7 @@ proptest! {
         in_place in any::<bool>(),
     ) {
         let key = key(cipher, 1);
-        let inputs: Vec<_> = (0..).zip(&lens).map(|(i, &len)| painted(cut(len, whole), i)).collect();
+        let inputs: Vec<_> = (0..).zip(&lens).map(|(i, &len)| painted(cut(len), i)).collect();
         let iv = |i: usize| -> Block { painted(16, 100 + i as u64).try_into().unwrap() };
         let mut outputs = if in_place { inputs.clone() } else { inputs.iter().map(|input| vec![0; input.len()]).collect() };
         let buffers = |(input, output)| -> Buffers<'_> {
@@ -108,33 +148,34 @@ proptest! {
 
     #[test]
     fn chained_modes_go_on_where_they_left_off(
-        mode in 0..3_usize,
+        mode in 0..CHAINED.len(),
         options in ways(),
         cipher in select(&Cipher::ALL[..]),
         direction in select(&Direction::ALL[..]),
         pieces in vec((lengths(), any::<bool>()), 1..12),
         last in lengths(),
     ) {
-        fn pieces_of<M: ChainedMode>(key: &Key, direction: Direction, options: &Options, input: &[u8], pieces: &[(usize, bool)]) -> Vec<u8> {
-            let mode = Chained::<M>::with_options(key, direction, options).unwrap();
+        fn pieces_of(apply: impl Fn(&mut Chain, Buffers<'_>), input: &[u8], pieces: &[(usize, bool)]) -> Vec<u8> {
             let (mut chain, mut output, mut at) = (IV.into(), input.to_vec(), 0);
             for &(len, in_place) in pieces {
                 let (from, to) = (&input[at..][..len], &mut output[at..][..len]);
                 let buffers = if in_place { Buffers::in_place(to) } else { Buffers::apart(from, to).unwrap() };
-                mode.apply(&mut chain, buffers).unwrap();
+                apply(&mut chain, buffers);
                 at += len;
             }
             output
         }
-        let (name, whole, by_reference, _) = CHAINED[mode];
+        let (name, cut, by_reference, _) = CHAINED[mode];
         let key = key(cipher, 2);
-        let mut pieces: Vec<_> = pieces.into_iter().map(|(len, in_place)| (cut(len, whole), in_place)).collect();
-        pieces.push((cut(last, whole), true));
+        let mut pieces: Vec<_> = pieces.into_iter().map(|(len, in_place)| (cut(len), in_place)).collect();
+        pieces.push((cut(last), true));
         let input = painted(pieces.iter().map(|(len, _)| len).sum(), 3);
         let got = match mode {
-            0 => pieces_of::<CbcMode>(&key, direction, &options, &input, &pieces),
-            1 => pieces_of::<CfbMode>(&key, direction, &options, &input, &pieces),
-            _ => pieces_of::<OfbMode>(&key, direction, &options, &input, &pieces),
+            0 => pieces_of(chained_piece::<CbcMode>(&key, direction, &options), &input, &pieces),
+            1 => pieces_of(chained_piece::<CfbMode>(&key, direction, &options), &input, &pieces),
+            2 => pieces_of(chained_piece::<OfbMode>(&key, direction, &options), &input, &pieces),
+            3 => pieces_of(segmented_piece::<8>(&key, direction, &options), &input, &pieces),
+            _ => pieces_of(segmented_piece::<1>(&key, direction, &options), &input, &pieces),
         };
         let mut want = input;
         by_reference(&*reference::cipher(&key), direction, IV, &mut want);
@@ -368,8 +409,8 @@ fn long_messages_are_the_same_by_any_number_of_threads() {
     for direction in Direction::ALL {
         let whole_sector = xts_by_reference(cipher, 10, direction, LONG, 77, &input);
         let short_sectors = xts_by_reference(cipher, 10, direction, 512, 77, &input);
-        let chained = CHAINED.map(|(_, _, by, _)| {
-            let mut want = input.clone();
+        let chained = CHAINED.map(|(_, cut, by, _)| {
+            let mut want = input[..cut(LONG)].to_vec();
             by(&*by_reference, direction, IV, &mut want);
             want
         });
@@ -377,7 +418,7 @@ fn long_messages_are_the_same_by_any_number_of_threads() {
             for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 3].map(|threads| (cap, threads))) {
                 let options = capped(cap, threads);
                 for ((name, _, _, by_engine), want) in CHAINED.iter().zip(&chained) {
-                    let mut data = input.clone();
+                    let mut data = input[..want.len()].to_vec();
                     let mut message = [Message::new(IV, &mut data)];
                     by_engine(&key, direction, &options, &mut message).unwrap();
                     assert!(data == *want, "{name} {direction:?} {cap} {threads}");
@@ -470,11 +511,11 @@ fn every_kernel_of_chains_gives_the_same() {
         for cipher in Cipher::ALL.into_iter().filter(|cipher| variant.serves(cipher.family())) {
             let (key, options) = (key(cipher, 13), forced(variant, Direction::Encrypt));
             let by_reference = reference::cipher(&key);
-            for (messages, (name, whole, by, engine)) in
-                [1, 5, 40].into_iter().flat_map(|messages| CHAINED.map(|mode| (messages, mode)))
+            let modes = CHAINED.into_iter().filter(|(name, ..)| ["cbc", "cfb", "ofb"].contains(name));
+            for (messages, (name, cut, by, engine)) in
+                modes.flat_map(|mode| [1, 5, 40].map(|messages| (messages, mode)))
             {
-                let plain: Vec<_> =
-                    (0..messages).map(|i| painted(cut(i * 977 % 1500, whole), i as u64)).collect();
+                let plain: Vec<_> = (0..messages).map(|i| painted(cut(i * 977 % 1500), i as u64)).collect();
                 let (mut want, mut got) = (plain.clone(), plain.clone());
                 want.iter_mut().for_each(|data| by(&*by_reference, Direction::Encrypt, IV, data));
                 let mut places: Vec<_> = got.iter_mut().map(|data| Message::new(IV, data)).collect();
@@ -645,7 +686,9 @@ fn nothing_becomes_nothing() {
             Cbc::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
             Cfb::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
             Ofb::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
+            Segmented::<8>::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []);
             assert_eq!(chain, IV.into());
+            Segmented::<8>::with_options(&key, direction, &options).unwrap().apply_many(&mut []);
             Cbc::with_options(&key, direction, &options).unwrap().apply_many(&mut []).unwrap();
             let xts = Xts::with_options(&xts_key(Cipher::Aes256, 22), direction, 512, &options).unwrap();
             xts.apply(0, &mut []).unwrap();

@@ -6,7 +6,8 @@ mod common;
 
 use common::{key, painted};
 use crossgrain::mode::{
-    Aead, AeadMessage, Cbc, Cfb, Chain, Cmac, Ctr, Eax, Ecb, Gcm, Mode, Ofb, Options, Tag, Xts, XtsKey,
+    Aead, AeadMessage, Cbc, Cfb, Cfb1, Cfb8, Chain, Cmac, Ctr, Eax, Ecb, Gcm, Mode, Ofb, Options, Tag, Xts,
+    XtsKey,
 };
 use crossgrain::plan::compose;
 use crossgrain::stream::Stream;
@@ -40,6 +41,7 @@ fn new_is_with_default_options() {
         let [a, b] = pairs.map(|mode| done(&|data| mode.as_ref().unwrap().apply(7, data).unwrap()));
         assert_eq!(a, b);
         assert!(Cfb::new(&key, direction).is_ok() && Ofb::new(&key, direction).is_ok());
+        assert!(Cfb8::new(&key, direction).is_ok() && Cfb1::new(&key, direction).is_ok());
         let wide_key = wide::Key::new(wide::Rijndael::Block256Key256, key.bytes()).unwrap();
         assert!(wide::Stream::new(&wide_key, Mode::Ctr, direction).is_ok());
     }

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use common::{ALL_CAP, capped, counted, key, known_caps, painted};
-use crossgrain::mode::{Aead as _, Cbc, Cfb, Cmac, Ctr, Ecb, Mode, Ofb, Options, Xts, XtsKey};
+use crossgrain::mode::{Aead as _, Cbc, Cfb, Cfb8, Cmac, Ctr, Ecb, Mode, Ofb, Options, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction};
 use libloading::Library;
 
@@ -100,6 +100,7 @@ const CTR: c_int = 6;
 const CCM: c_int = 8;
 const GCM: c_int = 9;
 const OCB: c_int = 11;
+const CFB8: c_int = 12;
 const XTS: c_int = 13;
 const EAX: c_int = 14;
 const SIV: c_int = 15;
@@ -215,6 +216,9 @@ fn modes_without_a_tag() {
             let cfb = Cfb::with_options(&key, direction, &options).unwrap();
             let apply = |buffers: Buffers<'_>| cfb.apply(&mut iv.into(), buffers).unwrap();
             assert!(got(data, &apply) == expected(CFB, data), "cfb {what}");
+            let cfb8 = Cfb8::with_options(&key, direction, &options).unwrap();
+            let apply = |buffers: Buffers<'_>| cfb8.apply(&mut iv.into(), buffers);
+            assert!(got(data, &apply) == expected(CFB8, data), "cfb8 {what}");
             let ofb = Ofb::with_options(&key, direction, &options).unwrap();
             let apply = |buffers: Buffers<'_>| ofb.apply(&mut iv.into(), buffers).unwrap();
             assert!(got(data, &apply) == expected(OFB, data), "ofb {what}");

@@ -20,9 +20,10 @@ type Init = unsafe extern "C" fn(Handle, *const c_void, c_int, *const c_void) ->
 type Run = unsafe extern "C" fn(Handle, *mut c_void, c_int) -> c_int;
 type End = unsafe extern "C" fn(Handle) -> c_int;
 
-/// A mode's name in libmcrypt. Its `ctr`, `cfb` and `ofb` work on bytes or words and are not comparable.
-const MODES: [(Mode, &str); 4] =
-    [(Mode::Ecb, "ecb"), (Mode::Cbc, "cbc"), (Mode::Cfb, "ncfb"), (Mode::Ofb, "nofb")];
+/// A mode's name in libmcrypt. Its `cfb` is CFB-8. Its `ctr` and `ofb` work on bytes or words and are
+/// not comparable.
+const MODES: [(Mode, &str); 5] =
+    [(Mode::Ecb, "ecb"), (Mode::Cbc, "cbc"), (Mode::Cfb, "ncfb"), (Mode::Cfb8, "cfb"), (Mode::Ofb, "nofb")];
 
 /// libmcrypt's result on whole blocks.
 ///

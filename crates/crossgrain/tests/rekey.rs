@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::{CAPS, capped, here, painted};
 use crossgrain::engine::variant::table;
 use crossgrain::mode::{
-    Aead, AeadMessage, Cbc, Ccm, Cfb, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Mode, Ocb, Ofb, Options, Siv,
-    SivKey, Tag, Xts, XtsKey,
+    Aead, AeadMessage, Cbc, Ccm, Cfb, Cfb8, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Mode, Ocb, Ofb, Options,
+    Siv, SivKey, Tag, Xts, XtsKey,
 };
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Plan, Plans};
@@ -157,6 +157,13 @@ fn chained_and_sectors(label: &str, direction: Direction, cipher: Cipher, option
     chained!(Cbc);
     chained!(Cfb);
     chained!(Ofb);
+    let modes = keys.each_ref().map(|key| Cfb8::with_options(key, direction, options).unwrap());
+    let work = |cfb: &Cfb8| {
+        let mut data = painted(700, 5);
+        cfb.apply(&mut Chain::from([6; 16]), &mut data[..]);
+        data
+    };
+    compare(&format!("Cfb8, {label}"), modes, |cfb| cfb.rekey(&keys[1]), work);
     let keys = [1, 2].map(|seed| XtsKey::new(cipher, &painted(2 * cipher.key_bytes(), seed)).unwrap());
     let modes = keys.each_ref().map(|key| Xts::with_options(key, direction, 512, options).unwrap());
     let work = |xts: &Xts| {

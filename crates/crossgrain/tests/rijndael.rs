@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
 use crossgrain::engine::cipher::rijndael::reference::rijndael;
+use crossgrain::engine::reference::BlockCipher;
 use crossgrain::mode::{Lengths, Mode};
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
@@ -74,6 +75,9 @@ fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &
     let by = rijndael(cipher.block_bytes(), key);
     let encrypts = direction == Direction::Encrypt;
     let mut state = iv.to_vec();
+    if let Some(bits) = mode.segment_bits() {
+        return segments_defined(bits, direction, &*by, state, data);
+    }
     let add = |to: &mut [u8], bytes: &[u8]| to.iter_mut().zip(bytes).for_each(|(to, byte)| *to ^= byte);
     for block in data.chunks_mut(cipher.block_bytes()) {
         let input = block.to_vec();
@@ -111,6 +115,24 @@ fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &
                 }
             }
             _ => unreachable!("{mode} is defined for blocks of 16 bytes alone"),
+        }
+    }
+}
+
+/// CFB-8 and CFB-1 after SP 800-38A, with the register as a list of bits.
+fn segments_defined(bits: usize, direction: Direction, by: &dyn BlockCipher, iv: Vec<u8>, data: &mut [u8]) {
+    let bit = |bytes: &[u8], i: usize| bytes[i / 8] >> (7 - i % 8) & 1;
+    let width = 8 * iv.len();
+    let mut register: Vec<u8> = (0..width).map(|i| bit(&iv, i)).collect();
+    for first in (0..8 * data.len()).step_by(bits) {
+        let number = |byte: &[u8]| byte.iter().fold(0, |number, bit| number << 1 | bit);
+        let mut block: Vec<u8> = register.chunks(8).map(number).collect();
+        by.encrypt(&mut block);
+        register.drain(..bits);
+        for i in 0..bits {
+            let (input, keystream) = (bit(data, first + i), bit(&block, i));
+            register.push(if direction == Direction::Encrypt { input ^ keystream } else { input });
+            data[(first + i) / 8] ^= keystream << (7 - (first + i) % 8);
         }
     }
 }
@@ -226,9 +248,10 @@ proptest! {
 /// Long enough for several threads, and for several pieces of each.
 #[test]
 fn threads_change_nothing() {
-    for (cipher, mode) in [Rijndael::Block192Key192, Rijndael::Block256Key256]
-        .into_iter()
-        .flat_map(|cipher| [Mode::Ecb, Mode::Cbc, Mode::Cfb, Mode::Ctr].map(|mode| (cipher, mode)))
+    for (cipher, mode) in
+        [Rijndael::Block192Key192, Rijndael::Block256Key256].into_iter().flat_map(|cipher| {
+            [Mode::Ecb, Mode::Cbc, Mode::Cfb, Mode::Cfb8, Mode::Cfb1, Mode::Ctr].map(|mode| (cipher, mode))
+        })
     {
         let key = Key::new(cipher, &painted(cipher.key_bytes(), 3)).unwrap();
         let odd_bytes = if mode.entry().lengths == Lengths::Any { 5 } else { 0 };

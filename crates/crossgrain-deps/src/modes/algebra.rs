@@ -74,6 +74,10 @@ pub enum Op {
     Keep(Block),
     /// Bitwise or with a constant.
     Set(Block),
+    /// Shift to the left by fewer than 128 bits, as a big-endian number.
+    ShiftLeft(u32),
+    /// Shift to the right by fewer than 128 bits, as a big-endian number.
+    ShiftRight(u32),
     /// OCB's initial offset. `a` is the enciphered nonce (the top), which is stretched and then shifted by
     /// the number in the nonce's last six bits (RFC 7253 §4.2).
     Stretch,

@@ -181,6 +181,8 @@ impl Algebra for Blocks<'_> {
             Op::MultiplyLittle => dot(a, b),
             Op::Set(bits) => (u128::from_ne_bytes(a) | u128::from_ne_bytes(bits)).to_ne_bytes(),
             Op::Keep(bits) => (u128::from_ne_bytes(a) & u128::from_ne_bytes(bits)).to_ne_bytes(),
+            Op::ShiftLeft(bits) => (u128::from_be_bytes(a) << bits).to_be_bytes(),
+            Op::ShiftRight(bits) => (u128::from_be_bytes(a) >> bits).to_be_bytes(),
             Op::Stretch => stretched(a, b),
         }
     }

@@ -40,6 +40,8 @@ pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths
         (Mode::Cbc, Direction::Encrypt) => cbc_encrypt(a, n),
         (Mode::Cbc, Direction::Decrypt) => cbc_decrypt(a, n),
         (Mode::Cfb, _) => cfb(a, direction, n),
+        (Mode::Cfb8, _) => cfb_segments(a, direction, n, 8),
+        (Mode::Cfb1, _) => cfb_segments(a, direction, n, 1),
         (Mode::Ofb, _) => ofb(a, n),
         (Mode::Ctr, _) => {
             a.write(COUNTER, a.read(IV));
@@ -113,6 +115,30 @@ fn cfb<A: Algebra>(a: &A, direction: Direction, n: usize) {
     a.each(BLOCKS, n, &|i| {
         a.write(KEYSTREAM, a.encipher(a.read(before(ciphertext(direction), i))));
         a.write(Output(i), a.xor(a.read(Input(i)), a.read(KEYSTREAM)));
+    });
+}
+
+/// SP 800-38A §6.3 with segments of `bits` bits. Each segment of a block has its own keystream: the first bits of
+/// the enciphered register, which holds the last 128 bits of ciphertext before the segment.
+fn cfb_segments<A: Algebra>(a: &A, direction: Direction, n: usize, bits: u32) {
+    a.each(BLOCKS, n, &|i| {
+        let (previous, input) = (a.read(before(ciphertext(direction), i)), a.read(Input(i)));
+        // The result up to this segment; the other bits are zeros.
+        let mut output = a.constant([0; 16]);
+        for at in (0..128).step_by(bits as usize) {
+            let ciphertext = if direction == Direction::Encrypt { output } else { input };
+            let register = match at {
+                0 => previous,
+                _ => a.xor(
+                    a.apply(Op::ShiftLeft(at), previous, None),
+                    a.apply(Op::ShiftRight(128 - at), ciphertext, None),
+                ),
+            };
+            let keystream = a.apply(Op::ShiftRight(at), a.encipher(register), None);
+            let segment = (u128::MAX << (128 - bits) >> at).to_be_bytes();
+            output = a.xor(output, a.apply(Op::Keep(segment), a.xor(input, keystream), None));
+        }
+        a.write(Output(i), output);
     });
 }
 

@@ -112,7 +112,7 @@ def encrypt(
         16 bytes. ecb and xts have none.
     cipher : str
         A name in `CIPHERS`.
-    mode : {"ecb", "cbc", "cfb", "ofb", "ctr", "xts"}
+    mode : {"ecb", "cbc", "cfb", "cfb8", "cfb1", "ofb", "ctr", "xts"}
         The mode.
     out : array or other writable buffer, optional
         Memory for the result, as long as `data`: the same memory as that, or memory apart from it.

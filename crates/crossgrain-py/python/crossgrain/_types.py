@@ -63,7 +63,7 @@ CipherName: TypeAlias = Literal[
 ]
 
 #: The modes without a tag, for `encrypt` and `decrypt`.
-PlainModeName: TypeAlias = Literal["ecb", "cbc", "cfb", "ofb", "ctr", "xts"]
+PlainModeName: TypeAlias = Literal["ecb", "cbc", "cfb", "cfb8", "cfb1", "ofb", "ctr", "xts"]
 
 #: The modes of `encrypt_records`.
 RecordModeName: TypeAlias = Literal["ecb", "cbc", "ctr"]

@@ -77,7 +77,7 @@ fn read(mut source: Box<dyn Source>, details: &Details) -> Result<Locked, Error>
     }
     let (cipher, mode) = (details.cipher.unwrap_or(Cipher::Aes256), details.mode.unwrap_or(Mode::Cbc));
     let is_padded = matches!(mode, Mode::Cbc | Mode::Ecb);
-    if !is_padded && !matches!(mode, Mode::Ctr | Mode::Cfb | Mode::Ofb) {
+    if !is_padded && !matches!(mode, Mode::Ctr | Mode::Cfb | Mode::Cfb8 | Mode::Cfb1 | Mode::Ofb) {
         return Err(unsupported(format_args!("openssl enc with {}", mode.name())));
     }
     let kdfs = derivations(salt, details);

@@ -1,7 +1,7 @@
 //! Modes of operation: sequences of program runs. Modes know no variant and no instruction set.
 //!
-//! * Without a tag: `ecb`, `chained` (CBC, CFB, OFB), `ctr` and `xts`. `unauthenticated` is their common
-//!   interface.
+//! * Without a tag: `ecb`, `chained` (CBC, CFB, OFB), `segmented` (CFB-8, CFB-1), `ctr` and `xts`. `unauthenticated`
+//!   is their common interface.
 //! * Authenticated: `gcm`, `gcm_siv`, `ocb`, `ccm`, `eax` and `siv`. `aead` is their common interface.
 //! * A tag only: `cmac`, which EAX and SIV also use.
 //! * `own_keys` runs CTR, ECB, CBC and CMAC over records that each have their own key.
@@ -28,6 +28,7 @@ pub(crate) mod ocb;
 #[cfg(feature = "own-keys")]
 mod own_keys;
 mod registry;
+pub(crate) mod segmented;
 pub(crate) mod siv;
 mod unauthenticated;
 pub(crate) mod xts;
@@ -46,6 +47,8 @@ pub use ocb::Ocb;
 #[cfg(feature = "own-keys")]
 pub use own_keys::OwnKeys;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use segmented::{Cfb1, Cfb8, Segmented};
+pub(crate) use segmented::{SegmentWork, follow};
 pub use siv::{Siv, SivKey};
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::unauthenticated::{Apply, Unauthenticated};
-use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, siv, xts};
+use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, segmented, siv, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::plan::{Fused, Job, JobSource};
 
@@ -54,6 +54,10 @@ modes! {
     Cbc: chained::CBC;
     /// Cipher feedback of whole blocks (SP 800-38A §6.3).
     Cfb: chained::CFB;
+    /// Cipher feedback of bytes (SP 800-38A §6.3, s = 8).
+    Cfb8: segmented::CFB8;
+    /// Cipher feedback of bits (SP 800-38A §6.3, s = 1).
+    Cfb1: segmented::CFB1;
     /// Output feedback (SP 800-38A §6.4).
     Ofb: chained::OFB;
     /// Counter mode (SP 800-38A §6.5).
@@ -333,6 +337,16 @@ impl Mode {
         matches!(self, Self::Eax | Self::GcmSiv | Self::Siv)
     }
 
+    /// The number of bits that one block of the cipher encrypts in CFB with short segments. `None` for other modes.
+    #[doc(hidden)]
+    pub const fn segment_bits(self) -> Option<usize> {
+        match self {
+            Self::Cfb8 => Some(8),
+            Self::Cfb1 => Some(1),
+            _ => None,
+        }
+    }
+
     /// The names of the modes for which `fits` holds, separated by commas.
     #[doc(hidden)]
     pub fn names(fits: impl Fn(Self) -> bool) -> String {
@@ -358,8 +372,8 @@ impl Mode {
     ///
     /// # Errors
     /// [`Error::UnfitMode`] for a mode with a tag, [`Error::InitialBytes`] for an initial value of the wrong
-    /// length, and the errors of the mode's own type: [`super::Ecb`], [`super::Chained`], [`super::Ctr`],
-    /// [`super::Xts`].
+    /// length, and the errors of the mode's own type: [`super::Ecb`], [`super::Chained`], [`super::Segmented`],
+    /// [`super::Ctr`], [`super::Xts`].
     pub fn unauthenticated(
         self,
         cipher: Cipher,

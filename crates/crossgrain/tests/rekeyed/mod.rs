@@ -3,7 +3,8 @@
 use std::mem;
 
 use crossgrain::mode::{
-    Aead, Cbc, Ccm, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Mode, Ocb, Options, Siv, SivKey, Xts, XtsKey,
+    Aead, Cbc, Ccm, Cfb8, Chain, Cmac, Ctr, Eax, Ecb, Gcm, GcmSiv, Mode, Ocb, Options, Siv, SivKey, Xts,
+    XtsKey,
 };
 use crossgrain::{Cipher, Direction, Key};
 
@@ -58,6 +59,11 @@ pub(crate) fn run(
             |cbc| whole().for_each(|mut piece| cbc.apply(&mut Chain::from([3; 16]), &mut piece).unwrap()),
             &key(&other)
         ),
+        "cfb8" => rekeyed!(
+            Cfb8::with_options(&key(bytes), direction, options),
+            |cfb| whole().for_each(|mut piece| cfb.apply(&mut Chain::from([3; 16]), &mut piece)),
+            &key(&other)
+        ),
         "xts" => rekeyed!(
             Xts::with_options(&XtsKey::new(cipher, bytes).unwrap(), direction, 512, options),
             |xts| whole().for_each(|mut piece| xts.apply(5, &mut piece).unwrap()),
@@ -72,13 +78,13 @@ pub(crate) fn run(
             let keys = |bytes| SivKey::new(cipher, bytes).unwrap();
             sealing!(Siv::with_options(&keys(bytes), options), &keys(&other));
         }
-        other => unreachable!("{other} has the code of CBC"),
+        other => unreachable!("{other} has the code of CBC or CFB-8"),
     }
 }
 
-/// Whether [`run`] has this mode. CFB and OFB are CBC with another rule.
+/// Whether [`run`] has this mode. CFB and OFB are CBC with another rule, and CFB-1 is CFB-8 with other segments.
 pub(crate) fn has(mode: Mode) -> bool {
-    !matches!(mode.entry().name, "cfb" | "ofb")
+    !matches!(mode.entry().name, "cfb" | "cfb1" | "ofb")
 }
 
 fn sealed(mode: &dyn Aead, lens: &[usize]) {

@@ -3,7 +3,9 @@
 
 use std::hint::black_box;
 
-use crossgrain::mode::{Aead, Cbc, Ccm, Cfb, Cmac, Gcm, Ocb, Ofb, Options, OwnKeys, Record, Xts, XtsKey};
+use crossgrain::mode::{
+    Aead, Cbc, Ccm, Cfb, Cfb1, Cfb8, Cmac, Gcm, Ocb, Ofb, Options, OwnKeys, Record, Xts, XtsKey,
+};
 use crossgrain::{Cipher, Direction, Error, Features, Key};
 
 use super::check::LEN_BYTES;
@@ -14,7 +16,7 @@ const IV: [u8; 16] = [0xff; 16];
 /// A mode as a function of a cipher, options, key and data.
 type Work = fn(Cipher, &Options, &[u8], &mut [u8]) -> Result<(), Error>;
 
-const MODES: [(&str, Work); 13] = [
+const MODES: [(&str, Work); 16] = [
     ("cbc encrypt", |cipher, options, key, data| {
         Cbc::with_options(&Key::new(cipher, key)?, Direction::Encrypt, options)?.apply(&mut IV.into(), data)
     }),
@@ -26,6 +28,18 @@ const MODES: [(&str, Work); 13] = [
     }),
     ("cfb decrypt", |cipher, options, key, data| {
         Cfb::with_options(&Key::new(cipher, key)?, Direction::Decrypt, options)?.apply(&mut IV.into(), data)
+    }),
+    ("cfb8 encrypt", |cipher, options, key, data| {
+        Cfb8::with_options(&Key::new(cipher, key)?, Direction::Encrypt, options)?.apply(&mut IV.into(), data);
+        Ok(())
+    }),
+    ("cfb8 decrypt", |cipher, options, key, data| {
+        Cfb8::with_options(&Key::new(cipher, key)?, Direction::Decrypt, options)?.apply(&mut IV.into(), data);
+        Ok(())
+    }),
+    ("cfb1 decrypt", |cipher, options, key, data| {
+        Cfb1::with_options(&Key::new(cipher, key)?, Direction::Decrypt, options)?.apply(&mut IV.into(), data);
+        Ok(())
     }),
     ("ofb", |cipher, options, key, data| {
         Ofb::with_options(&Key::new(cipher, key)?, Direction::Encrypt, options)?.apply(&mut IV.into(), data)

@@ -195,6 +195,11 @@ impl From<Block> for Chain {
 }
 
 impl Chain {
+    /// The block as the register of a mode whose pieces end only between bytes of it.
+    pub(super) const fn register(&mut self) -> &mut Block {
+        &mut self.block
+    }
+
     /// Keeps the start of a block in which a piece ends. It does nothing if `bytes` is empty.
     fn begin(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {

@@ -7,10 +7,10 @@
 
 use super::State;
 use super::rows::{Row, Variant, rows};
-use crate::arch::{Features, Wiped, wipe};
+use crate::arch::{Buffers, Features, Wiped, wipe};
 use crate::block::{Direction, Error};
 use crate::cipher::rijndael::WideBlocks;
-use crate::mode::Mode;
+use crate::mode::{Mode, SegmentWork};
 
 /// The size of the scratch buffer, in blocks: whole bundles of every variant.
 const CHUNK_BLOCKS: usize = 512;
@@ -107,11 +107,31 @@ impl<const BYTES: usize> Bound<BYTES> {
 }
 
 impl<const BYTES: usize> Bound<BYTES> {
-    /// CTR, and decryption with CBC and CFB, through a buffer of `CHUNK` blocks.
-    fn by_chunks<const CHUNK: usize>(&self, mode: Mode, mut previous: [u8; BYTES], data: &mut [u8]) {
+    /// CTR, and decryption with CBC, CFB, CFB-8 and CFB-1, through a buffer of `CHUNK` blocks.
+    fn by_chunks<const CHUNK: usize>(&self, mode: Mode, previous: [u8; BYTES], data: &mut [u8]) {
         let mut scratch = [[0; BYTES]; CHUNK];
+        match mode {
+            Mode::Cfb8 => self.decrypt_segments::<8>(previous, data, &mut scratch),
+            Mode::Cfb1 => self.decrypt_segments::<1>(previous, data, &mut scratch),
+            _ => self.by_blocks(mode, previous, data, &mut scratch),
+        }
+        wipe(scratch.as_flattened_mut());
+    }
+
+    /// Decryption with CFB-8 and CFB-1.
+    fn decrypt_segments<const BITS: usize>(
+        &self,
+        mut register: [u8; BYTES],
+        data: &mut [u8],
+        scratch: &mut [[u8; BYTES]],
+    ) {
+        let buffers = Buffers::in_place(data);
+        SegmentWork::<BITS, BYTES>::decrypt(&mut register, buffers, scratch, |blocks| self.run(blocks));
+    }
+
+    fn by_blocks(&self, mode: Mode, mut previous: [u8; BYTES], data: &mut [u8], scratch: &mut [[u8; BYTES]]) {
         let mut counter = Counter::from(previous);
-        for chunk in data.chunks_mut(CHUNK * BYTES) {
+        for chunk in data.chunks_mut(scratch.len() * BYTES) {
             let blocks = &mut scratch[..chunk.len().div_ceil(BYTES)];
             if mode == Mode::Ctr {
                 counter.fill(blocks);
@@ -122,7 +142,16 @@ impl<const BYTES: usize> Bound<BYTES> {
             self.run(if mode == Mode::Cbc { chunk.as_chunks_mut().0 } else { &mut *blocks });
             add(chunk, blocks.as_flattened());
         }
-        wipe(scratch.as_flattened_mut());
+    }
+
+    /// Encryption with CFB-8 and CFB-1.
+    fn encrypt_segments<const BITS: usize>(&self, state: &mut State, data: &mut [u8]) {
+        let mut register = block_of::<BYTES>(state);
+        let buffers = Buffers::in_place(data);
+        SegmentWork::<BITS, BYTES>::encrypt(&mut register, buffers, |block| {
+            self.run(std::slice::from_mut(block))
+        });
+        state.block[..BYTES].copy_from_slice(&register);
     }
 }
 
@@ -143,6 +172,11 @@ impl<const BYTES: usize> Run for Bound<BYTES> {
     }
 
     fn serial(&self, mode: Mode, state: &mut State, data: &mut [u8]) {
+        match mode {
+            Mode::Cfb8 => return self.encrypt_segments::<8>(state, data),
+            Mode::Cfb1 => return self.encrypt_segments::<1>(state, data),
+            _ => {}
+        }
         let mut block = block_of::<BYTES>(state);
         for chunk in data.chunks_mut(BYTES) {
             if mode == Mode::Cbc {

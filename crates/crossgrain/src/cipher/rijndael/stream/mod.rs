@@ -34,7 +34,7 @@ use zeroize::Zeroizing;
 use self::bound::{Bound, Run};
 use crate::arch::{ClearRegisters, Features, wipe_deep_stack, wiping_deep_stack};
 use crate::block::{Direction, Error, fill_random};
-use crate::mode::{Lengths, Mode};
+use crate::mode::{Lengths, Mode, follow};
 use crate::run::Threads;
 
 /// The size of the longest block or key, in bytes.
@@ -313,7 +313,8 @@ impl Stream {
         let (begun, data) = data.split_at_mut(within.min(len_bytes));
         self.go_on(state, begun);
         if !self.mode.is_parallel(self.direction) {
-            let (whole, tail) = data.split_at_mut(data.len() / block_bytes * block_bytes);
+            let unit_bytes = if self.mode.segment_bits().is_some() { 1 } else { block_bytes };
+            let (whole, tail) = data.split_at_mut(data.len() / unit_bytes * unit_bytes);
             self.bound.serial(self.mode, state, whole);
             self.go_on(state, tail);
         } else {
@@ -391,6 +392,7 @@ impl<'a> Iterator for Pieces<'a, '_> {
                 self.state.within_bytes = piece.len() % state.block_bytes;
             }
             Mode::Cbc | Mode::Cfb => self.state.follow(piece),
+            Mode::Cfb8 | Mode::Cfb1 => follow(&mut self.state.block[..state.block_bytes], piece),
             // These modes chain nothing, or are never cut.
             _ => {}
         }
