@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
 use crossgrain::engine::cipher::rijndael::reference::rijndael;
+use crossgrain::engine::cipher::rijndael::search::Known;
 use crossgrain::engine::reference::BlockCipher;
 use crossgrain::mode::{Lengths, Mode};
-use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
+use crossgrain::plan::TableReuse;
+use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, search, variants};
 use crossgrain::{Direction, Error, Features};
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use proptest::sample::select;
@@ -40,8 +42,10 @@ fn cipher(block_bytes: usize, key_bytes: usize) -> Rijndael {
     Rijndael::ALL.into_iter().find(fits).unwrap()
 }
 
-/// The variants that this CPU can run, with the direction and block size from their names.
+/// The variants that encrypt or decrypt blocks and that this CPU can run, with the direction and block size from
+/// their names.
 fn available() -> Vec<(Variant, Direction, usize)> {
+    let is_search = |variant: &Variant| variant.name.contains("-search");
     let here = |variant: &Variant| {
         let is_here = Features::of_cpu().contains(variant.needs);
         if !is_here {
@@ -54,7 +58,72 @@ fn available() -> Vec<(Variant, Direction, usize)> {
         let block_bytes = if variant.name.starts_with("rijndael192-") { 24 } else { 32 };
         (variant, direction.unwrap(), block_bytes)
     };
-    variants().into_iter().filter(here).map(told).collect()
+    variants().into_iter().filter(|variant| !is_search(variant)).filter(here).map(told).collect()
+}
+
+/// Every search finds a key in every lane, in tables of both uses, by whole blocks and by a few bits.
+#[test]
+fn searches_find_a_key_in_every_lane() {
+    let mut count = 0;
+    for variant in variants().into_iter().filter(|variant| variant.name.contains("-search")) {
+        if !Features::of_cpu().contains(variant.needs) {
+            skip(variant.isa, &variant.name);
+            continue;
+        }
+        let direction =
+            if variant.name.contains("-decrypt/") { Direction::Decrypt } else { Direction::Encrypt };
+        let block_bytes = if variant.name.starts_with("rijndael192-") { 24 } else { 32 };
+        for (seed, cipher) in
+            (0..).zip(Rijndael::ALL.into_iter().filter(|one| one.block_bytes() == block_bytes))
+        {
+            let (key_bytes, lanes) = (cipher.key_bytes(), variant.bundle_blocks);
+            let keys = painted((2 * lanes + 3) * key_bytes, seed);
+            let outer = painted(key_bytes, seed + 10);
+            for planted in 0..2 * lanes + 3 {
+                let inner = &keys[planted * key_bytes..][..key_bytes];
+                let key: Vec<u8> = outer.iter().zip(inner).map(|(a, b)| a ^ b).collect();
+                let (input, by) = (painted(block_bytes, seed + 20), rijndael(block_bytes, &key));
+                let mut output = input.clone();
+                match direction {
+                    Direction::Encrypt => by.encrypt(&mut output),
+                    Direction::Decrypt => by.decrypt(&mut output),
+                }
+                let mut mask = vec![0xff; block_bytes];
+                if planted % 2 == 1 {
+                    // The other bits are wrong.
+                    mask[3..].fill(0);
+                    output[3..].fill(0x5a);
+                }
+                let known = Known { direction, input, output, mask };
+                let (name, part) = search(cipher, &known, variant.needs, Some(&variant.name)).unwrap();
+                assert_eq!((name.as_str(), part.lanes()), (variant.name.as_str(), lanes));
+                for usage in TableReuse::ALL {
+                    let (mut scratch, mut found) = (Vec::new(), Vec::new());
+                    part.inner(&keys, usage).search(&outer, &mut scratch, &mut found);
+                    assert_eq!(found, [planted], "{} {cipher} {usage:?}", variant.name);
+                    count += 1;
+                }
+            }
+        }
+    }
+    counted(count, "keys found");
+}
+
+#[test]
+fn a_search_takes_blocks_of_its_cipher() {
+    let block = |len_bytes| vec![0; len_bytes];
+    let known = |len_bytes| Known {
+        direction: Direction::Encrypt,
+        input: block(len_bytes),
+        output: block(len_bytes),
+        mask: block(len_bytes),
+    };
+    let refused = search(Rijndael::Block192Key192, &known(32), Features::of_cpu(), None).err().unwrap();
+    assert!(refused.to_string().contains("not 32"), "{refused}");
+    let other = "rijndael256-search/bitsliced32/portable";
+    let refused = search(Rijndael::Block192Key192, &known(24), Features::of_cpu(), Some(other)).err();
+    assert_eq!(refused, Some(Error::UnknownVariant(other.to_owned())));
+    assert!(search(Rijndael::Block192Key192, &known(24), Features::NONE, None).is_ok());
 }
 
 /// ECB with one forced variant.
@@ -299,10 +368,12 @@ fn counters_carry_through_the_whole_block() {
 fn names_tell_what_variants_are() {
     let all = variants();
     let names: BTreeSet<_> = all.iter().map(|variant| variant.name.clone()).collect();
-    assert_eq!((all.len(), names.len()), (32, 32));
+    assert_eq!((all.len(), names.len()), (48, 48));
     for variant in all {
         let [stem, repr, isa] = variant.name.split('/').collect::<Vec<_>>().try_into().unwrap();
         assert!(["rijndael192-", "rijndael256-"].iter().any(|start| stem.starts_with(start)), "{stem}");
+        // A method may follow.
+        let isa = isa.split('-').next().unwrap();
         assert_eq!((repr, isa), (variant.repr.to_string().as_str(), variant.isa));
     }
     for cipher in Rijndael::ALL {

@@ -190,17 +190,88 @@ impl<S: KeyBytes, F: FnMut(usize, &[S::Byte])> ScheduleWords for KeptWords<S, F>
     }
 
     #[inline(always)]
-    fn sub_word(&self, mut word: Self::Word) -> Self::Word {
-        self.s.substitute(|_| 0, &mut word);
-        word
+    fn sub_word(&self, word: Self::Word) -> Self::Word {
+        sub_word_of_bytes(self.s, word)
     }
 
     #[inline(always)]
     fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word {
-        let [a, rest @ ..] = self.sub_word(self.s.rotate_left(word, 8));
-        let a = self.s.add(a, self.s.constant(constant));
-        [a, rest[0], rest[1], rest[2]]
+        first_of_bytes(self.s, word, constant)
     }
+}
+
+/// SubWord on bytes of any kind.
+#[inline(always)]
+fn sub_word_of_bytes<S: KeyBytes>(s: S, mut word: [S::Byte; 4]) -> [S::Byte; 4] {
+    s.substitute(|_| 0, &mut word);
+    word
+}
+
+/// SubWord of RotWord, plus a constant in the first byte, on bytes of any kind.
+#[inline(always)]
+fn first_of_bytes<S: KeyBytes>(s: S, word: [S::Byte; 4], constant: u8) -> [S::Byte; 4] {
+    let [a, rest @ ..] = sub_word_of_bytes(s, s.rotate_left(word, 8));
+    let a = s.add(a, s.constant(constant));
+    [a, rest[0], rest[1], rest[2]]
+}
+
+/// Words of bytes of any kind, in memory that the caller wipes.
+struct WordsInPlace<'a, S: KeyBytes> {
+    s: S,
+    words: &'a mut [[S::Byte; 4]],
+}
+
+impl<S: KeyBytes> ScheduleWords for WordsInPlace<'_, S> {
+    type Word = [S::Byte; 4];
+
+    #[inline(always)]
+    fn word(&self, i: usize) -> Self::Word {
+        self.words[i]
+    }
+
+    #[inline(always)]
+    fn put(&mut self, i: usize, word: Self::Word) {
+        self.words[i] = word;
+    }
+
+    #[inline(always)]
+    fn sum(&self, a: Self::Word, b: Self::Word) -> Self::Word {
+        self.s.sum(a, b)
+    }
+
+    #[inline(always)]
+    fn sub_word(&self, word: Self::Word) -> Self::Word {
+        sub_word_of_bytes(self.s, word)
+    }
+
+    #[inline(always)]
+    fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word {
+        first_of_bytes(self.s, word, constant)
+    }
+}
+
+/// Expands keys of Rijndael with blocks of `BYTES` bytes in place, for kernels. The first `key_bytes` bytes of `keys`
+/// hold the key. The round keys replace it, in the order in which the direction uses them. Returns their length.
+#[inline(always)]
+pub fn expand_in_place<S: KeyBytes, const BYTES: usize>(
+    s: S,
+    key_bytes: usize,
+    direction: Direction,
+    keys: &mut [S::Byte],
+) -> usize {
+    let used = BYTES * ((key_bytes / 4).max(BYTES / 4) + 7);
+    let keys = &mut keys[..used];
+    expand_words(&mut WordsInPlace { s, words: keys.as_chunks_mut().0 }, key_bytes / 4, used / 4);
+    if direction == Direction::Decrypt {
+        let keys = keys.as_chunks_mut::<BYTES>().0;
+        keys.reverse();
+        if let [_, inner @ .., _] = keys {
+            for column in inner.as_flattened_mut().as_chunks_mut().0 {
+                *column = mix_column::<S, true>(s, *column);
+            }
+        }
+    }
+    used
 }
 
 /// For designs of hardware. Kernels have schedules of their own.
@@ -255,6 +326,41 @@ impl OnBytes for Aes {
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
         rijndael_16(s, direction, block, keys)
+    }
+}
+
+/// The rounds of Rijndael with blocks of `BYTES` bytes.
+pub trait WideRounds<const BYTES: usize> {
+    /// Encrypts or decrypts a block. Implementations must be `#[inline(always)]`.
+    fn wide_rounds<S: Bytes>(
+        s: S,
+        direction: Direction,
+        block: [S::Byte; BYTES],
+        keys: &[S::Key],
+    ) -> [S::Byte; BYTES];
+}
+
+impl WideRounds<24> for Aes {
+    #[inline(always)]
+    fn wide_rounds<S: Bytes>(
+        s: S,
+        direction: Direction,
+        block: [S::Byte; 24],
+        keys: &[S::Key],
+    ) -> [S::Byte; 24] {
+        rijndael_24(s, direction, block, keys)
+    }
+}
+
+impl WideRounds<32> for Aes {
+    #[inline(always)]
+    fn wide_rounds<S: Bytes>(
+        s: S,
+        direction: Direction,
+        block: [S::Byte; 32],
+        keys: &[S::Key],
+    ) -> [S::Byte; 32] {
+        rijndael_32(s, direction, block, keys)
     }
 }
 

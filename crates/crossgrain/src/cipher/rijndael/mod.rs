@@ -1,5 +1,5 @@
 //! Rijndael with blocks of 24 and 32 bytes: the whole cipher on byte blocks, with AES instructions or
-//! bit-sliced.
+//! bit-sliced. `search` tries keys.
 //!
 //! `stream` has the modes, the rows and their choice, `crossgrain::wide` to users. `reference` is the slow
 //! form that tests compare with.
@@ -12,6 +12,8 @@
 pub mod bitsliced;
 pub mod instructions;
 pub mod reference;
+#[cfg(feature = "search")]
+pub mod search;
 pub mod stream;
 
 /// The whole cipher in one direction on blocks of `BYTES` bytes, bound to its round keys.

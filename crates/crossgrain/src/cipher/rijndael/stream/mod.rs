@@ -22,9 +22,14 @@
 
 mod bound;
 mod rows;
+#[cfg(feature = "search")]
+mod search;
 
 #[doc(hidden)]
 pub use rows::{Variant, variants};
+#[cfg(feature = "search")]
+#[doc(hidden)]
+pub use search::search;
 
 use std::fmt;
 use std::str::FromStr;
