@@ -22,7 +22,7 @@ pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
 }
 
 /// A cipher with any block size.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum AnyCipher {
     /// Blocks of 16 bytes.
     Usual(Cipher),
@@ -30,9 +30,31 @@ pub(crate) enum AnyCipher {
     Wide(Rijndael),
 }
 
+impl AnyCipher {
+    /// All ciphers, in the order of lists.
+    pub(crate) fn all() -> impl DoubleEndedIterator<Item = Self> {
+        Cipher::ALL.into_iter().map(Self::Usual).chain(Rijndael::ALL.into_iter().map(Self::Wide))
+    }
+
+    /// The name that users type.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Usual(cipher) => cipher.name(),
+            Self::Wide(cipher) => cipher.name(),
+        }
+    }
+
+    /// Bytes in a key.
+    pub(crate) const fn key_bytes(self) -> usize {
+        match self {
+            Self::Usual(cipher) => cipher.key_bytes(),
+            Self::Wide(cipher) => cipher.key_bytes(),
+        }
+    }
+}
+
 pub(crate) fn any_ciphers() -> impl TypedValueParser<Value = AnyCipher> {
-    let names = Cipher::ALL.map(Cipher::name).into_iter().chain(Rijndael::ALL.map(Rijndael::name));
-    PossibleValuesParser::new(names).try_map(|name| {
+    PossibleValuesParser::new(AnyCipher::all().map(AnyCipher::name)).try_map(|name| {
         let usual = name.parse().map(AnyCipher::Usual);
         usual.or_else(|_| name.parse().map(AnyCipher::Wide))
     })

@@ -158,3 +158,52 @@ fn refusals() {
         assert!(line.contains(words), "{line}");
     }
 }
+
+/// By a mask and by a list, with whole and with partly known blocks, in every mode.
+#[test]
+fn a_search_finds_the_key() {
+    for cipher in Rijndael::ALL {
+        let (key, iv) = (hex(&painted(cipher.key_bytes(), 1)), hex(&painted(cipher.block_bytes(), 2)));
+        let place = Place::new();
+        let words = [painted(cipher.key_bytes(), 9), painted(cipher.key_bytes(), 1)].concat();
+        place.write("keys", &words);
+        for mode in wide_modes() {
+            let plain = painted(2 * cipher.block_bytes(), 3);
+            let crypt = hex(&library(cipher, mode, &plain));
+            let plain = hex(&plain);
+            let partly = format!("{}??", &plain[..plain.len() - 2]);
+            let iv = if mode == Mode::Ecb { vec![] } else { vec!["--iv", &iv] };
+            let mask = format!("{}???", &key[..key.len() - 3]);
+            for (plain, from) in [(&plain, ["--key-mask", &mask]), (&partly, ["--words", "keys"])] {
+                let start = ["search", "--cipher", cipher.name(), "--mode", mode.name()];
+                let known = ["--plain", plain, "--crypt", &crypt];
+                let form: &[&str] = if from[0] == "--words" { &["--form", "raw"] } else { &[] };
+                let done = place.run(&[&start, &known[..], &from, form, &iv].concat());
+                let told = String::from_utf8(done.out).unwrap();
+                assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{cipher} {mode}");
+                assert!(told.starts_with(&format!("key {key}, ")), "{cipher} {mode}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn searches_that_wide_blocks_do_not_have() {
+    let place = Place::with(b"Salted__12345678");
+    let start = ["search", "--cipher", "rijndael-256-128", "--key-mask"];
+    let mask = "?".repeat(32);
+    let long = "00".repeat(32);
+    let cases: [(&[&str], &str); 5] = [
+        (&["--crypt", &long, "--looks", "text"], "--looks"),
+        (&["--mode", "cbc", "--plain", &long, "--crypt", &long], "--iv"),
+        (&["--mode", "cbc", "--plain", &long, "--crypt", &long, "--iv", "00"], "not 1"),
+        (&["--mode", "xts", "--plain", &long, "--crypt", &long], "ctr"),
+        (&["--plain", "00", "--crypt", "00"], "ciphertext"),
+    ];
+    for (options, words) in cases {
+        let done = place.run(&[&start, &[mask.as_str()][..], options].concat());
+        assert!(done.code != Some(0) && done.err.contains(words), "{options:?}: {}", done.err);
+    }
+    let done = place.run(&["search", "--cipher", "rijndael-256-128", "--file", "in", "--words", "in"]);
+    assert!(done.code != Some(0) && done.err.contains("rijndael-256-128"), "{}", done.err);
+}

@@ -329,7 +329,7 @@ impl<'a> Batch<'a> {
                     None => self.try_blocks(blocks, at, &keys, proof, &mut places),
                 };
                 let own = if is_own { keys } else { std::mem::replace(&mut self.keys, keys) };
-                let key_bytes = blocks.cipher().key_bytes();
+                let key_bytes = blocks.key_bytes();
                 for place in places {
                     let key = if is_own { &own[place * key_bytes..][..key_bytes] } else { self.key(place) };
                     self.hit(place, at, key);
@@ -391,7 +391,7 @@ impl<'a> Batch<'a> {
         mut proof: Option<u64>,
         places: &mut Vec<usize>,
     ) -> Result<(), Error> {
-        let key_bytes = blocks.cipher().key_bytes();
+        let key_bytes = blocks.key_bytes();
         let none = Zeroizing::new(vec![0; key_bytes]);
         self.tables.resize_with(self.tables.len().max(target + 1), || None);
         let mut found = Vec::new();
@@ -422,18 +422,20 @@ impl<'a> Batch<'a> {
         keys: &[u8],
         places: &mut Vec<usize>,
     ) -> Result<(), Error> {
-        let key_bytes = blocks.cipher().key_bytes();
+        let key_bytes = blocks.key_bytes();
         let key = |place: usize| &keys[place * key_bytes..][..key_bytes];
         let mut maybe = Vec::new();
         if proof.is_some() {
             let place = (mixed(self.numbers[0] as u64) % self.numbers.len() as u64) as usize;
-            device.try_keys(&blocks.planted(key(place))?.first(), keys, &mut maybe)?;
+            let (_, planted) = blocks.planted(key(place))?.for_device()?;
+            device.try_keys(&planted, keys, &mut maybe)?;
             if !maybe.contains(&place) {
                 return Err(Error::Canary { kernel: device.name().to_owned() });
             }
             maybe.clear();
         }
-        device.try_keys(&blocks.first(), keys, &mut maybe)?;
+        let (_, known) = blocks.for_device()?;
+        device.try_keys(&known, keys, &mut maybe)?;
         places.extend(maybe.into_iter().filter(|&place| blocks.holds(key(place))));
         Ok(())
     }
@@ -521,7 +523,7 @@ pub(super) fn prove(
     inner: &[u8],
     (o, i): (usize, usize),
 ) -> Result<(), Error> {
-    let key_bytes = blocks.cipher().key_bytes();
+    let key_bytes = blocks.key_bytes();
     let halves = outer[o * key_bytes..][..key_bytes].iter().zip(&inner[i * key_bytes..][..key_bytes]);
     let planted = Zeroizing::new(halves.map(|(outer, inner)| outer ^ inner).collect::<Vec<u8>>());
     let planted = blocks.planted(&planted)?;

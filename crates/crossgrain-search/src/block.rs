@@ -21,10 +21,16 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 use super::Error;
+#[cfg(feature = "wide")]
+use super::wide::WidePair;
+#[cfg(feature = "wide")]
+use crossgrain::Features;
 use crossgrain::engine::kernel::search::{Inner as Prepared, Known, SearchPart};
 use crossgrain::engine::{reference, run};
 use crossgrain::mode::Options;
 use crossgrain::plan::{Job, JobSource, TableReuse};
+#[cfg(feature = "wide")]
+use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 
 /// A block before and after the cipher.
@@ -127,23 +133,86 @@ impl Kernel {
     }
 }
 
+/// The cipher, and the blocks by which its key is recognised. The kernels try the first block.
+enum Sought {
+    Usual(Cipher, Vec<Pair>),
+    #[cfg(feature = "wide")]
+    Wide(Rijndael, Vec<WidePair>),
+}
+
+impl Sought {
+    const fn key_bytes(&self) -> usize {
+        match self {
+            Self::Usual(cipher, _) => cipher.key_bytes(),
+            #[cfg(feature = "wide")]
+            Self::Wide(cipher, _) => cipher.key_bytes(),
+        }
+    }
+
+    /// Whether all blocks are right under `key`, computed by the reference.
+    fn holds(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Usual(cipher, pairs) => {
+                Key::new(*cipher, key).is_ok_and(|key| pairs.iter().all(|pair| pair.holds(&key)))
+            }
+            #[cfg(feature = "wide")]
+            Self::Wide(cipher, pairs) => pairs.iter().all(|pair| pair.holds(*cipher, key)),
+        }
+    }
+
+    /// The first block, with the output that `key` gives.
+    fn planted(&self, key: &[u8]) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Usual(cipher, pairs) => {
+                Self::Usual(*cipher, vec![pairs[0].planted(&Key::new(*cipher, key)?)])
+            }
+            #[cfg(feature = "wide")]
+            Self::Wide(cipher, pairs) => {
+                drop(wide::Key::new(*cipher, key)?);
+                Self::Wide(*cipher, vec![pairs[0].planted(*cipher, key)])
+            }
+        })
+    }
+
+    fn known_bits(&self) -> u32 {
+        match self {
+            Self::Usual(_, pairs) => pairs.iter().map(Pair::known_bits).sum(),
+            #[cfg(feature = "wide")]
+            Self::Wide(_, pairs) => pairs.iter().map(WidePair::known_bits).sum(),
+        }
+    }
+}
+
+/// Binds a kernel to the first known block.
+type BindSought = dyn Fn(&Sought) -> Result<Box<dyn SearchPart>, crossgrain::Error> + Send + Sync;
+
 /// A kernel bound to a known block.
 struct Bound {
-    kernel: Kernel,
+    name: String,
+    bind: Arc<BindSought>,
     part: Box<dyn SearchPart>,
 }
 
 impl Bound {
-    fn new(kernel: Kernel, known: &Known) -> Result<Self, Error> {
-        let part = (kernel.bind)(known)?;
-        Ok(Self { kernel, part })
+    fn new(name: String, bind: Arc<BindSought>, sought: &Sought) -> Result<Self, Error> {
+        let part = bind(sought)?;
+        Ok(Self { name, bind, part })
+    }
+
+    fn of_kernel(kernel: Kernel, sought: &Sought) -> Result<Self, Error> {
+        let Kernel { name, bind } = kernel;
+        let bind = move |sought: &Sought| match sought {
+            Sought::Usual(_, pairs) => bind(&Known::from(pairs[0])),
+            #[cfg(feature = "wide")]
+            Sought::Wide(cipher, _) => Err(crossgrain::Error::UnknownCipher(cipher.name().to_owned())),
+        };
+        Self::new(name, Arc::new(bind), sought)
     }
 }
 
 /// A search by one or more block pairs.
 pub struct BlockSearch {
-    cipher: Cipher,
-    pairs: Vec<Pair>,
+    sought: Sought,
     /// For tables that are used often, for example those of a mask.
     often: Bound,
     /// For tables that are used once, for example those of a list.
@@ -180,7 +249,30 @@ impl BlockSearch {
         let planned = |usage, other| Kernel::planned(job(usage), job(other), options);
         let kernels =
             [planned(TableReuse::Often, TableReuse::Once)?, planned(TableReuse::Once, TableReuse::Often)?];
-        Self::bound(kernels, cipher, pairs)
+        Self::by_kernels(kernels, cipher, pairs)
+    }
+
+    /// A search for keys of a cipher with wide blocks under which all `pairs` hold, by the cheapest variant that
+    /// `features` allow.
+    ///
+    /// # Errors
+    /// [`Error::NothingKnown`] if there is no pair; [`Error::Block`] for blocks of another length.
+    #[cfg(feature = "wide")]
+    pub fn of_wide(cipher: Rijndael, pairs: &[WidePair], features: Features) -> Result<Self, Error> {
+        let mut pairs = pairs.to_vec();
+        pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.direction == Direction::Encrypt)));
+        let first = pairs.first().filter(|pair| pair.known_bits() > 0).ok_or(Error::NothingKnown)?;
+        let (name, _) = wide::search(cipher, &first.clone().into(), features, None)?;
+        let bind: Arc<BindSought> = Arc::new(move |sought| match sought {
+            Sought::Wide(cipher, pairs) => {
+                wide::search(*cipher, &pairs[0].clone().into(), features, None).map(|(_, part)| part)
+            }
+            Sought::Usual(cipher, _) => Err(crossgrain::Error::UnknownCipher(cipher.name().to_owned())),
+        });
+        let sought = Sought::Wide(cipher, pairs);
+        let [often, once] = [name.clone(), name].map(|name| Bound::new(name, Arc::clone(&bind), &sought));
+        let (often, once) = (often?, once?);
+        Ok(Self { sought, often, once })
     }
 
     /// The same search with a kernel supplied by the caller.
@@ -189,12 +281,13 @@ impl BlockSearch {
     /// [`Error::NothingKnown`] as for [`BlockSearch::new`]; [`Error::Block`] if the kernel cannot use the
     /// known block.
     pub fn by(kernel: Kernel, cipher: Cipher, pairs: &[Pair]) -> Result<Self, Error> {
-        Self::bound([kernel.clone(), kernel], cipher, best_first(pairs)?)
+        Self::by_kernels([kernel.clone(), kernel], cipher, best_first(pairs)?)
     }
 
-    fn bound([often, once]: [Kernel; 2], cipher: Cipher, pairs: Vec<Pair>) -> Result<Self, Error> {
-        let known = Known::from(pairs[0]);
-        Ok(Self { cipher, pairs, often: Bound::new(often, &known)?, once: Bound::new(once, &known)? })
+    fn by_kernels([often, once]: [Kernel; 2], cipher: Cipher, pairs: Vec<Pair>) -> Result<Self, Error> {
+        let sought = Sought::Usual(cipher, pairs);
+        let (often, once) = (Bound::of_kernel(often, &sought)?, Bound::of_kernel(once, &sought)?);
+        Ok(Self { sought, often, once })
     }
 
     /// The same search with the same kernels, for the output that `key` gives.
@@ -202,29 +295,52 @@ impl BlockSearch {
     /// # Errors
     /// [`Error::Block`] if `key` has the wrong length for the cipher.
     pub fn planted(&self, key: &[u8]) -> Result<Self, Error> {
-        let key = Key::new(self.cipher, key)?;
-        let kernels = [&self.often, &self.once].map(|bound| bound.kernel.clone());
-        Self::bound(kernels, self.cipher, vec![self.pairs[0].planted(&key)])
+        let sought = self.sought.planted(key)?;
+        let again = |bound: &Bound| Bound::new(bound.name.clone(), Arc::clone(&bound.bind), &sought);
+        let (often, once) = (again(&self.often)?, again(&self.once)?);
+        Ok(Self { sought, often, once })
     }
 
-    /// The cipher whose keys are searched.
-    pub const fn cipher(&self) -> Cipher {
-        self.cipher
+    /// The cipher whose keys are searched. `None` for a cipher with wide blocks.
+    pub const fn cipher(&self) -> Option<Cipher> {
+        match &self.sought {
+            Sought::Usual(cipher, _) => Some(*cipher),
+            #[cfg(feature = "wide")]
+            Sought::Wide(..) => None,
+        }
     }
 
-    /// The pairs. The kernels try the first one.
+    /// Bytes in a key.
+    pub const fn key_bytes(&self) -> usize {
+        self.sought.key_bytes()
+    }
+
+    /// The pairs. The kernels try the first one. None for a cipher with wide blocks.
     pub fn pairs(&self) -> &[Pair] {
-        &self.pairs
+        match &self.sought {
+            Sought::Usual(_, pairs) => pairs,
+            #[cfg(feature = "wide")]
+            Sought::Wide(..) => &[],
+        }
     }
 
-    /// The known block that a device tries.
-    pub(super) fn first(&self) -> Known {
-        self.pairs[0].known()
+    /// The known bits of all pairs.
+    pub fn known_bits(&self) -> u32 {
+        self.sought.known_bits()
+    }
+
+    /// The cipher and the known block that a device tries.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a cipher with wide blocks.
+    pub(super) fn for_device(&self) -> Result<(Cipher, Known), Error> {
+        let known = self.cipher().zip(self.pairs().first().map(Pair::known));
+        known.ok_or_else(|| Error::Device { why: "it takes ciphers with blocks of 16 bytes".to_owned() })
     }
 
     /// The name of the kernel that searches tables of this use.
     pub fn kernel(&self, usage: TableReuse) -> &str {
-        &self.of(usage).kernel.name
+        &self.of(usage).name
     }
 
     const fn of(&self, usage: TableReuse) -> &Bound {
@@ -239,8 +355,8 @@ impl BlockSearch {
     /// # Panics
     /// If `keys` is not a whole number of keys.
     pub fn prepare(&self, keys: &[u8], usage: TableReuse) -> Inner {
-        let key_bytes = self.cipher.key_bytes();
-        assert!(keys.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
+        let key_bytes = self.key_bytes();
+        assert!(keys.len().is_multiple_of(key_bytes), "keys of {key_bytes} bytes");
         let prepared = self.of(usage).part.inner(keys, usage);
         let varied = varied(keys, key_bytes, usage);
         let keys = Zeroizing::new(keys.to_vec());
@@ -253,8 +369,8 @@ impl BlockSearch {
     /// # Panics
     /// If `outer` is not a whole number of keys, or another search prepared `inner`.
     pub fn search(&self, outer: &[u8], inner: &Inner, found: &mut Vec<(usize, usize)>) {
-        let key_bytes = self.cipher.key_bytes();
-        assert!(outer.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
+        let key_bytes = self.key_bytes();
+        assert!(outer.len().is_multiple_of(key_bytes), "keys of {key_bytes} bytes");
         let (mut scratch, mut maybe) = (Vec::new(), Vec::new());
         for (o, outer) in outer.chunks_exact(key_bytes).enumerate() {
             self.table(outer, inner).search(outer, &mut scratch, &mut maybe);
@@ -276,7 +392,7 @@ impl BlockSearch {
 
     /// Whether all pairs hold under `key`, computed by the reference.
     pub(super) fn holds(&self, key: &[u8]) -> bool {
-        Key::new(self.cipher, key).is_ok_and(|key| self.pairs.iter().all(|pair| pair.holds(&key)))
+        self.sought.holds(key)
     }
 }
 
@@ -348,6 +464,6 @@ impl fmt::Debug for Kernel {
 impl fmt::Debug for BlockSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [often, once] = TableReuse::ALL.map(|usage| self.kernel(usage));
-        write!(f, "BlockSearch({}, {} pairs, {often}, {once})", self.cipher, self.pairs.len())
+        write!(f, "BlockSearch({} known bits, {often}, {once})", self.known_bits())
     }
 }

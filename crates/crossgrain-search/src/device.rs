@@ -22,7 +22,6 @@ use zeroize::Zeroizing;
 use super::job::mixed;
 use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
-use crossgrain::Key;
 #[cfg(feature = "device")]
 pub(super) use crossgrain::engine::device::search::Search as Program;
 use crossgrain::engine::kernel::search::Known;
@@ -158,6 +157,7 @@ impl Left {
 /// The period of a space on a device.
 pub(super) struct OnDevice {
     name: String,
+    known: Known,
     /// `None` once the device has failed.
     table: Mutex<Option<Box<dyn Table>>>,
     failure: Mutex<Option<String>>,
@@ -174,8 +174,8 @@ impl OnDevice {
         space: &Space,
         keys: impl FnOnce(&[u8]) -> Result<Zeroizing<Vec<u8>>, Error>,
     ) -> Result<Self, Error> {
-        let known = blocks.first();
-        let program = Program::new(blocks.cipher(), &known).ok_or_else(|| Error::Device {
+        let (cipher, known) = blocks.for_device()?;
+        let program = Program::new(cipher, &known).ok_or_else(|| Error::Device {
             why: "of no block enough is known: it takes 16 bits".to_owned(),
         })?;
         let (split, period) = space.wide();
@@ -183,7 +183,7 @@ impl OnDevice {
         let failed = |failure: Failure| Error::Device { why: failure.to_string() };
         let table = device.table(program, &known, &keys).map_err(failed)?;
         let name = format!("{} on {}", program.name(), device.name());
-        Ok(Self { name, table: Mutex::new(Some(table)), failure: Mutex::default(), split, period })
+        Ok(Self { name, known, table: Mutex::new(Some(table)), failure: Mutex::default(), split, period })
     }
 
     /// The name of the program and the device.
@@ -252,8 +252,7 @@ impl Run<'_> {
         while !watch.should_stop() {
             let Some(Range { start: first, end }) = left.first(table.outers().max(1)) else { break };
             let count = usize::try_from(&end - &first).unwrap_or(usize::MAX);
-            if let Err(failure) = table.search(&self.blocks.first(), &self.outer(&first, count)?, &mut found)
-            {
+            if let Err(failure) = table.search(&self.device.known, &self.outer(&first, count)?, &mut found) {
                 left.put_back(first..end);
                 return Err(failure.into());
             }
@@ -277,8 +276,7 @@ impl Run<'_> {
         let o = (mixed(seed + 1) % outers as u64) as usize;
         let i = (mixed(seed + 2) % self.device.period as u64) as usize;
         let key = self.search.key(&((&first + o) * self.device.period + i))?;
-        let key = Key::new(self.blocks.cipher(), &key).map_err(Error::Block)?;
-        let planted = self.blocks.pairs()[0].planted(&key).known();
+        let (_, planted) = self.blocks.planted(&key)?.for_device()?;
         let mut found = Vec::new();
         table.search(&planted, &self.outer(&first, outers)?, &mut found)?;
         if found.contains(&(o, i)) {

@@ -160,7 +160,7 @@ impl Search {
     /// The length of keys in bytes. `None` if candidates are tried unchanged.
     pub fn key_bytes(&self) -> Option<usize> {
         match &self.known {
-            Known::Blocks(blocks) => Some(blocks.cipher().key_bytes()),
+            Known::Blocks(blocks) => Some(blocks.key_bytes()),
             Known::Test(test) => test.key_bytes(),
             Known::Several(targets) => targets.iter().filter_map(Target::end).max(),
         }

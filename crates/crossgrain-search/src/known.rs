@@ -5,6 +5,7 @@
 //! keystream. A pair therefore needs only a known block of plaintext, or some known bits of one. In CFB-8 and CFB-1
 //! a pair has only 8 known bits, or one.
 
+use super::wide::WidePair;
 use super::{Error, Pair};
 use crossgrain::mode::{Initial, Mode};
 use crossgrain::{BLOCK_BYTES, Block, Direction};
@@ -48,31 +49,63 @@ impl BlockMode {
 /// [`Error::ShortCiphertext`] if there is less ciphertext than plaintext, or a block of ECB or CBC is
 /// incomplete.
 pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
+    let block = |bytes: &[u8]| padded(bytes, BLOCK_BYTES).try_into().unwrap_or([0; BLOCK_BYTES]);
+    let pairs = pairs_of(BLOCK_BYTES, mode.mode, &mode.iv, data)?.into_iter().map(|pair| Pair {
+        direction: pair.direction,
+        input: block(&pair.input),
+        output: block(&pair.output),
+        mask: block(&pair.mask),
+    });
+    Ok(pairs.collect())
+}
+
+/// The pairs in data of a cipher with wide blocks, in a mode of [`crossgrain::wide`]. `iv` is a block, also in ECB,
+/// which ignores it.
+///
+/// # Errors
+/// As [`pairs`]; [`crossgrain::Error::UnfitMode`] for a mode that is defined only for blocks of 16 bytes, as
+/// [`Error::Block`].
+#[cfg(feature = "wide")]
+pub fn wide_pairs(mode: Mode, iv: &[u8], data: Data<'_>) -> Result<Vec<WidePair>, Error> {
+    let fits = |mode: Mode| mode.entry().any_block_size;
+    if !fits(mode) {
+        return Err(mode.unfit(fits).into());
+    }
+    pairs_of(iv.len(), mode, iv, data)
+}
+
+/// The pairs in data, for blocks of any length.
+fn pairs_of(block_bytes: usize, mode: Mode, iv: &[u8], data: Data<'_>) -> Result<Vec<WidePair>, Error> {
     let short = || Error::ShortCiphertext { len_bytes: data.ciphertext.len() };
     if data.ciphertext.len() < data.plaintext.len() || data.mask.len() != data.plaintext.len() {
         return Err(short());
     }
-    if let Some(bits) = mode.mode.segment_bits() {
-        return Ok(segment_pairs(bits, mode.iv, data));
+    if let Some(bits) = mode.segment_bits() {
+        return Ok(segment_pairs(bits, iv.to_vec(), data));
     }
     let mut pairs = Vec::new();
-    let texts = data.plaintext.chunks(BLOCK_BYTES).zip(data.mask.chunks(BLOCK_BYTES));
+    let texts = data.plaintext.chunks(block_bytes).zip(data.mask.chunks(block_bytes));
     // The block that chains into the next one: the counter block, or the previous output or ciphertext.
     // `None` if it is not known.
-    let mut before = Some(mode.iv);
-    for ((plaintext, mask), ciphertext) in texts.zip(data.ciphertext.chunks(BLOCK_BYTES)) {
-        let (plain, mask, is_whole) = (block(plaintext), block(mask), ciphertext.len() == BLOCK_BYTES);
+    let mut before = Some(iv.to_vec());
+    for ((plaintext, mask), ciphertext) in texts.zip(data.ciphertext.chunks(block_bytes)) {
+        let block = |bytes: &[u8]| padded(bytes, block_bytes);
+        let (plain, mask, is_whole) = (block(plaintext), block(mask), ciphertext.len() == block_bytes);
         let cipher = block(ciphertext);
-        let keystream = sum(plain, cipher);
-        let pair = match mode.mode {
+        let keystream = sum(&plain, &cipher);
+        let is_known = mask.iter().all(|&byte| byte == 0xff);
+        let pair = match mode {
             Mode::Ecb | Mode::Cbc if !is_whole => return Err(short()),
-            Mode::Ecb => Some(texts_pair([0; BLOCK_BYTES], plain, mask, cipher)),
-            Mode::Cbc => before.map(|before| texts_pair(before, plain, mask, cipher)),
-            _ => before.map(|input| Pair { direction: Direction::Encrypt, input, output: keystream, mask }),
+            Mode::Ecb => Some(texts_pair(plain, mask, &cipher)),
+            Mode::Cbc => before.as_ref().map(|before| texts_pair(sum(&plain, before), mask, &cipher)),
+            _ => before.clone().map(|input| {
+                let output = keystream.clone();
+                WidePair { direction: Direction::Encrypt, input, output, mask }
+            }),
         };
-        before = match mode.mode {
-            Mode::Ctr => before.map(|counter| u128::from_be_bytes(counter).wrapping_add(1).to_be_bytes()),
-            Mode::Ofb => (mask == [0xff; BLOCK_BYTES]).then_some(keystream),
+        before = match mode {
+            Mode::Ctr => before.map(incremented),
+            Mode::Ofb => is_known.then_some(keystream),
             _ => Some(cipher),
         };
         pairs.extend(pair.filter(|pair| pair.known_bits() > 0));
@@ -81,39 +114,53 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
 }
 
 /// The pairs in data of CFB with segments of `bits` bits. Each block of the cipher gives as many bits of keystream.
-fn segment_pairs(bits: usize, iv: Block, data: Data<'_>) -> Vec<Pair> {
-    let mut register = u128::from_be_bytes(iv);
+fn segment_pairs(bits: usize, mut register: Vec<u8>, data: Data<'_>) -> Vec<WidePair> {
     let mut pairs = Vec::new();
     for ((plaintext, mask), ciphertext) in data.plaintext.iter().zip(data.mask).zip(data.ciphertext) {
         for step in 0..8 / bits {
             let segment = |byte: u8| byte << (bits * step) >> (8 - bits);
-            let first = |byte: u8| block(&[segment(byte) << (8 - bits)]);
-            let (input, output) = (register.to_be_bytes(), first(plaintext ^ ciphertext));
-            pairs.push(Pair { direction: Direction::Encrypt, input, output, mask: first(*mask) });
-            register = register << bits | u128::from(segment(*ciphertext));
+            let first = |byte: u8| padded(&[segment(byte) << (8 - bits)], register.len());
+            let (input, output, mask) = (register.clone(), first(plaintext ^ ciphertext), first(*mask));
+            pairs.push(WidePair { direction: Direction::Encrypt, input, output, mask });
+            let mut entering = segment(*ciphertext);
+            for byte in register.iter_mut().rev() {
+                let shifted = u16::from(*byte) << bits | u16::from(entering);
+                (*byte, entering) = (shifted as u8, (shifted >> 8) as u8);
+            }
         }
     }
     pairs.retain(|pair| pair.known_bits() > 0);
     pairs
 }
 
-/// A pair of plaintext and ciphertext, with a block XORed to the plaintext. Encryption is faster to try, but
-/// only a decryption can be compared with part of a plaintext.
-fn texts_pair(added: Block, plaintext: Block, mask: Block, ciphertext: Block) -> Pair {
-    let entered = sum(plaintext, added);
-    if mask == [0xff; BLOCK_BYTES] {
-        return Pair::whole(Direction::Encrypt, entered, ciphertext);
+/// A pair of a plaintext, to which the mode has added a block, and ciphertext. Encryption is faster to try, but only a
+/// decryption can be compared with part of a plaintext.
+fn texts_pair(entered: Vec<u8>, mask: Vec<u8>, ciphertext: &[u8]) -> WidePair {
+    let ciphertext = ciphertext.to_vec();
+    if mask.iter().all(|&byte| byte == 0xff) {
+        return WidePair { direction: Direction::Encrypt, input: entered, output: ciphertext, mask };
     }
-    Pair { direction: Direction::Decrypt, input: ciphertext, output: entered, mask }
+    WidePair { direction: Direction::Decrypt, input: ciphertext, output: entered, mask }
 }
 
-fn sum(a: Block, b: Block) -> Block {
-    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+fn sum(a: &[u8], b: &[u8]) -> Vec<u8> {
+    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
+}
+
+/// The counter block after this one.
+fn incremented(mut counter: Vec<u8>) -> Vec<u8> {
+    for byte in counter.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
+        }
+    }
+    counter
 }
 
 /// A block, padded with zeros.
-fn block(bytes: &[u8]) -> Block {
-    let mut block = [0; BLOCK_BYTES];
-    block[..bytes.len()].copy_from_slice(bytes);
+fn padded(bytes: &[u8], block_bytes: usize) -> Vec<u8> {
+    let mut block = bytes.to_vec();
+    block.resize(block_bytes, 0);
     block
 }

@@ -40,6 +40,7 @@ mod space;
 mod spaces;
 mod targets;
 mod test;
+mod wide;
 mod word_device;
 mod words;
 
@@ -55,6 +56,8 @@ pub use error::Error;
 pub use hash::Hash;
 pub use job::{Hit, Known, Search, Test, Watch};
 pub use kdf::Kdf;
+#[cfg(feature = "wide")]
+pub use known::wide_pairs;
 pub use known::{BlockMode, Data, pairs};
 pub use listed::WordSearch;
 pub use mask::{OWN_SETS, Sets, key_mask};
@@ -67,5 +70,6 @@ pub use space::Space;
 pub use spaces::{InSpace, Spaces};
 pub use targets::Target;
 pub use test::{File, Look, Plausible, Tagged, XtsSector};
+pub use wide::WidePair;
 pub use word_device::WordDevice;
 pub use words::{Chunk, Form, InChunk, Refusal, Refused, WORD_BYTES_MAX, Words};

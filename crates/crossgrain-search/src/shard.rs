@@ -344,7 +344,7 @@ impl SpaceSearch<'_> {
             (count / PROOF_PART / table.count() as u64).clamp(1, (ITEM_KEYS / table.count()).max(1) as u64);
         let outer = self.space.outer(&(first + period), most.min(periods - period) as usize);
         let outer = self.padded(&outer, blocks)?;
-        let o = mixed(seed + 1) % (outer.len() / blocks.cipher().key_bytes()) as u64;
+        let o = mixed(seed + 1) % (outer.len() / blocks.key_bytes()) as u64;
         let i = mixed(seed + 2) % table.count() as u64;
         prove(blocks, TableReuse::Often, &outer, table.keys(), (o as usize, i as usize))
     }
@@ -355,7 +355,7 @@ impl SpaceSearch<'_> {
 
     /// Pads halves of candidates to halves of keys.
     fn padded(&self, halves: &[u8], blocks: &BlockSearch) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let (len, key_bytes) = (self.space.len_bytes(), blocks.cipher().key_bytes());
+        let (len, key_bytes) = (self.space.len_bytes(), blocks.key_bytes());
         let mut keys = Zeroizing::new(vec![0; halves.len() / len * key_bytes]);
         for (half, key) in halves.chunks_exact(len).zip(keys.chunks_exact_mut(key_bytes)) {
             self.search.kdf().pad(half, key).map_err(Error::BadCandidate)?;

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::derivation::{Derivation, Derive};
 use super::device::{KeyList, Program};
-use super::{BlockSearch, Counted, Device, Error, Failure, Known, Search};
+use super::{Counted, Device, Error, Failure, Known, Search};
 use crossgrain::engine::kernel::search::Known as Block;
 
 /// One thread in this many feeds devices, and at least one. It prepares blocks while the device works on
@@ -59,8 +59,8 @@ impl WordDevice {
         let (task, work) = match &derivation {
             Some(derivation) => (derivation.name().to_owned(), device.derive(derivation).map(Work::Derive)),
             None => {
-                let (blocks, program) = tried(search).ok_or_else(refusal)?;
-                let list = device.list(program, &blocks.first(), KEYS_AT_ONCE);
+                let (known, program) = tried(search).ok_or_else(refusal)?;
+                let list = device.list(program, &known, KEYS_AT_ONCE);
                 (program.name().to_owned(), list.map(Work::Try))
             }
         };
@@ -158,11 +158,12 @@ fn refusal() -> Error {
     Error::Device { why: why.to_owned() }
 }
 
-/// The search by blocks, and the program, of a search whose words a device can try as keys.
-fn tried(search: &Search) -> Option<(&BlockSearch, Program)> {
+/// The known block, and the program, of a search whose words a device can try as keys.
+fn tried(search: &Search) -> Option<(Block, Program)> {
     let Known::Blocks(blocks) = search.known() else { return None };
-    let program = Program::new(blocks.cipher(), &blocks.first())?;
-    search.kdf().is_padding().then_some((blocks, program))
+    let (cipher, known) = blocks.for_device().ok()?;
+    let program = Program::new(cipher, &known)?;
+    search.kdf().is_padding().then_some((known, program))
 }
 
 impl fmt::Debug for WordDevice {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser as _};
-use crossgrain::Cipher;
 use crossgrain::mode::Mode;
 use crossgrain_search::format::Format;
 use crossgrain_search::{BigUint, Hash, Shard};
@@ -13,7 +12,7 @@ use super::names::{FormName, HeaderName, KdfName, LookName, formats, hashes};
 use super::session::{Session, State};
 use crate::device::Asked;
 use crate::error::Error;
-use crate::typed::{ciphers, memory_in_kib, modes};
+use crate::typed::{AnyCipher, any_ciphers, memory_in_kib, modes};
 
 /// Sources of candidates without words. Clap does not miss a required option if one that excludes it is given.
 const NOT_WORDS: [&str; 3] = ["mask", "key_mask", "range"];
@@ -40,9 +39,9 @@ const SAID_BY_SESSIONS: [&str; 52] = [
 #[command(group = ArgGroup::new("candidates").args(["key_mask", "mask", "words", "range"]))]
 #[command(group = ArgGroup::new("masks").args(["mask", "mask_before", "mask_after"]).multiple(true))]
 pub(crate) struct Args {
-    /// The block cipher, with its key size in bits
-    #[arg(long, value_parser = ciphers())]
-    pub(super) cipher: Option<Cipher>,
+    /// The block cipher, with its key size in bits; for rijndael, the sizes of block and key
+    #[arg(long, value_parser = any_ciphers())]
+    pub(super) cipher: Option<AnyCipher>,
 
     /// Plaintext in hex, from its beginning on, with ? for every digit that is not known; may be repeated,
     /// each with its --crypt

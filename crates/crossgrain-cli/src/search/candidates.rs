@@ -4,7 +4,6 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use crossgrain::Cipher;
 use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
     Affix, BigUint, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side, Space,
@@ -16,6 +15,7 @@ use super::facts::{Facts, ListFacts};
 use super::names::FormName;
 use crate::error::{self, Error};
 use crate::input::{Input, read_small, shown};
+use crate::typed::AnyCipher;
 
 /// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl Args {
 
     /// The use of candidates that are only counted or printed.
     pub(super) fn unused(&self) -> Use {
-        Use { key_bytes: self.cipher.map(Cipher::key_bytes), chunk_bytes: COUNT_BYTES }
+        Use { key_bytes: self.cipher.map(AnyCipher::key_bytes), chunk_bytes: COUNT_BYTES }
     }
 
     /// The candidates.

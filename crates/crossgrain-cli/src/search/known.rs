@@ -3,12 +3,13 @@
 use std::fs::File as Opened;
 use std::path::Path;
 
-use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode, Options};
+use crossgrain::wide::{Rijndael, State};
+use crossgrain::{Cipher, Features};
 use crossgrain_search::format::{Details, Format, HeaderPlace};
 use crossgrain_search::{
     BlockMode, BlockSearch, Data, Error as Refusal, Hash, Kdf, Known, Look, Plausible, Search, Tagged,
-    XtsSector, pairs,
+    XtsSector, pairs, wide_pairs,
 };
 
 use super::args::Args;
@@ -17,6 +18,7 @@ use super::names::{HeaderName, KdfName, LookName};
 use crate::error::Error;
 use crate::input::{read_small, shown};
 use crate::secret;
+use crate::typed::AnyCipher;
 use crate::wisdom;
 
 /// Plaintext, a mask of its known bits, and ciphertext.
@@ -71,12 +73,12 @@ impl Args {
     }
 
     /// The search for a key by data, given as arguments or as a pair in hashcat's format.
-    fn data(&self, cipher: Cipher, pair: Option<&String>, is_text: bool) -> Result<Sought, Error> {
+    fn data(&self, cipher: AnyCipher, pair: Option<&String>, is_text: bool) -> Result<Sought, Error> {
         let search = Search::new(self.known(cipher, pair)?, self.kdf(is_text)?)?;
         Ok(Sought { search, goals: vec![self.goal(cipher, "the data".to_owned(), None)], advice: None })
     }
 
-    fn goal(&self, cipher: Cipher, name: String, pair: Option<String>) -> Goal {
+    fn goal(&self, cipher: AnyCipher, name: String, pair: Option<String>) -> Goal {
         let mut texts = vec![cipher.name().to_owned(), self.mode().name().to_owned()];
         // Everything that, with a candidate, decides whether it is right.
         let options = [&self.iv, &self.tag, &self.salt].map(|text| format!("{text:?}"));
@@ -119,8 +121,16 @@ impl Args {
             [one] => Some(partly_known("--plain", one)?),
             _ => return Err(Error::usage("a file has one beginning: give --plain once")),
         };
+        let cipher = match self.cipher {
+            None => None,
+            Some(AnyCipher::Usual(cipher)) => Some(cipher),
+            Some(AnyCipher::Wide(cipher)) => {
+                let told = format!("no file has the cipher {cipher}: give another, or --plain and --crypt");
+                return Err(Error::usage(told));
+            }
+        };
         Ok(Details {
-            cipher: self.cipher,
+            cipher,
             mode: self.mode,
             hash: self.hash,
             is_pbkdf2: self.pbkdf2,
@@ -144,13 +154,17 @@ impl Args {
         self.mode.unwrap_or(Mode::Ecb)
     }
 
-    fn known(&self, cipher: Cipher, pair: Option<&String>) -> Result<Known, Error> {
+    fn known(&self, cipher: AnyCipher, pair: Option<&String>) -> Result<Known, Error> {
         let (initial, is_tagged) = (self.mode().entry().initial, self.mode().is_authenticated());
         let takes_iv = matches!(initial, Initial::Block | Initial::Nonce { .. });
         self.wants("--iv", self.iv.is_some(), takes_iv)?;
         self.wants("--sector", self.sector.is_some(), initial == Initial::Sector)?;
         self.wants("--tag", self.tag.is_some(), is_tagged)?;
         self.wants("--aad", !self.aad.is_empty(), is_tagged)?;
+        let cipher = match cipher {
+            AnyCipher::Usual(cipher) => cipher,
+            AnyCipher::Wide(cipher) => return self.wide_known(cipher, pair),
+        };
         let options = Options { threads: 1, short_nonces: true, ..Options::default() };
         if is_tagged && pair.is_some() {
             return Err(Error::usage("a list of targets has plaintexts, and no tags: choose another mode"));
@@ -177,6 +191,26 @@ impl Args {
         // A mode test plans for every key, so it uses stored estimates. A block search plans once.
         let options = Options { costs: wisdom::costs(cipher), ..options };
         Ok(Known::Blocks(BlockSearch::new(cipher, &known, &options)?))
+    }
+
+    /// The known blocks of a cipher with wide blocks.
+    fn wide_known(&self, cipher: Rijndael, pair: Option<&String>) -> Result<Known, Error> {
+        if self.looks.is_some() {
+            let told =
+                "--looks needs a cipher with blocks of 16 bytes: give --plain, in part with ? for digits";
+            return Err(Error::usage(told));
+        }
+        let iv = match (&self.iv, self.mode().entry().initial) {
+            (Some(iv), _) => hex("--iv", iv)?,
+            (None, Initial::Block) => return Err(Error::usage("this mode starts from a block: give --iv")),
+            (None, _) => vec![0; cipher.block_bytes()],
+        };
+        let state = State::new(cipher, &iv)?;
+        let mut known = Vec::new();
+        for Texts { plaintext, mask, ciphertext } in &self.texts(pair)? {
+            known.extend(wide_pairs(self.mode(), state.block(), Data { plaintext, mask, ciphertext })?);
+        }
+        Ok(Known::Blocks(BlockSearch::of_wide(cipher, &known, Features::from_environment()?)?))
     }
 
     /// Refuses an option that is given but has no effect.

@@ -309,7 +309,7 @@ fn explain(search: &Search, work: &Work<'_>) {
     let many = work.size().map_or("an unknown number of".to_owned(), grouped);
     error::tell(&format!("kernel {}, {many} candidates", work.kernel(search)));
     if let Known::Blocks(blocks) = search.known() {
-        let bits: u32 = blocks.pairs().iter().map(|pair| pair.known_bits()).sum();
+        let bits = blocks.known_bits();
         error::tell(&format!("{bits} bits are known: one wrong key in 2^{bits} fits too"));
     }
 }
