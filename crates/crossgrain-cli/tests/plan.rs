@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 use crossgrain::Features;
 use crossgrain::engine::arch::CAP_WITHOUT_AES;
 use crossgrain::engine::variant::{Variant, table};
+use crossgrain::mode::Mode;
+use crossgrain::wide::Rijndael;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -627,4 +629,31 @@ fn stored_plans_that_do_not_fit_are_refused() {
     refused(&plan(&["--plan", name(&file), "--cipher", "aes-128"]), 2, "cannot be used with");
     fs::remove_file(&file).unwrap();
     refused(&plan(&["--plan", name(&file)]), 1, "no such file");
+}
+
+#[test]
+fn wide_blocks_have_a_plan_for_every_mode_and_for_searches() {
+    for cipher in Rijndael::ALL.map(Rijndael::name) {
+        let modes = Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).map(Mode::name);
+        for job in modes.chain(["search", "search-decrypt", "cbc-decrypt"]) {
+            let told = text(&plan_on(Some("portable"), &["--cipher", cipher, "--job", job]));
+            assert!(told.contains(&format!("{cipher} {job} of ")), "{told}");
+            assert!(told.contains("/portable") && told.contains("total"), "{told}");
+            let told = json(&plan(&[&format!("{cipher}-{job}"), "--json"]));
+            assert_eq!((told["cipher"].as_str(), told["job"].as_str()), (Some(cipher), Some(job)));
+            let speed = if job.starts_with("search") { "ns_per_key" } else { "gb_per_s" };
+            assert!(told[speed].as_f64().unwrap() > 0.0, "{told}");
+        }
+    }
+    let (folder, picture) = (TempDir::new().unwrap(), "wide.svg");
+    let picture = folder.path().join(picture);
+    text(&plan(&["rijndael-256-256-ctr", "--svg", name(&picture)]));
+    well_formed(&fs::read_to_string(picture).unwrap());
+    let wide = ["--cipher", "rijndael-192-192", "--job"];
+    refused(&plan(&[&wide[..], &["gcm"]].concat()), 2, "16 bytes");
+    refused(&plan(&[&wide[..], &["chains"]].concat()), 2, "16 bytes");
+    refused(&plan(&[&wide[..], &["ctr", "--keys", "list"]].concat()), 2, "--keys");
+    for options in [["--effort", "measure"], ["--device", "gpu"], ["--save", "no/such/plan"]] {
+        refused(&plan(&[&wide[..], &["ctr"], &options].concat()), 2, options[0]);
+    }
 }

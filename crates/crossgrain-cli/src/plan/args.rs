@@ -12,6 +12,7 @@ use crossgrain::mode::Mode;
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;
 use crossgrain::plan::{Costs, Job, JobSource, Limits, Place, Plans, TableReuse};
+use crossgrain::wide::Rijndael;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
@@ -20,7 +21,7 @@ use crate::device::Asked;
 use crate::error::Error;
 use crate::input::{read_small, shown};
 use crate::progress::Countdown;
-use crate::typed::{self, ciphers, clock_ns, efforts, policies};
+use crate::typed::{self, AnyCipher, any_ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
 /// The default size of a search. Keys of the slowest schedule take half a second.
@@ -33,9 +34,9 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", value_parser = CipherAndJob::parse, conflicts_with_all = ["cipher", "job", "costs", "plan"])]
     id: Option<CipherAndJob>,
 
-    /// The block cipher, with its key size in bits
-    #[arg(long, value_parser = ciphers(), required_unless_present_any = ["id", "costs", "plan"])]
-    cipher: Option<Cipher>,
+    /// The block cipher, with its key size in bits; for rijndael, the sizes of block and key
+    #[arg(long, value_parser = any_ciphers(), required_unless_present_any = ["id", "costs", "plan"])]
+    cipher: Option<AnyCipher>,
 
     /// The job to compute: a mode, `chains` (CMAC), `own-keys` (32 records, each under its own key) or `search`.
     /// Add `-decrypt` if decrypting is another job
@@ -123,14 +124,14 @@ pub(super) enum JobName {
 
 /// A cipher and a job in one word.
 #[derive(Clone, Copy, Debug)]
-struct CipherAndJob(Cipher, JobName);
+struct CipherAndJob(AnyCipher, JobName);
 
 impl CipherAndJob {
     /// Reads `aes-256-gcm`, or an id of the benchmark that contains a cipher and a job: `modes/aes-256/gcm-many`,
     /// `lengths/aes-128-ctr/best/16`.
     fn parse(id: &str) -> Result<Self, String> {
         let mut words = id.split('/');
-        let begins = |word: &&str| Cipher::ALL.into_iter().rfind(|cipher| word.starts_with(cipher.name()));
+        let begins = |word: &&str| AnyCipher::all().rfind(|cipher| word.starts_with(cipher.name()));
         let Some((word, cipher)) = words.find_map(|word| Some((word, begins(&word)?))) else {
             return Err("it names no cipher: give aes-256-gcm, say".to_owned());
         };
@@ -173,20 +174,75 @@ impl Args {
                 case.first = format!("path of {}", shown(path));
                 Ok(case)
             }
-            (.., Some(cipher), Some(job)) => self.planned(self.job(cipher, job)?, job, None),
+            (.., Some(AnyCipher::Usual(cipher)), Some(job)) => {
+                self.planned(self.job(cipher, job)?, job, None)
+            }
+            (.., Some(AnyCipher::Wide(cipher)), Some(job)) => self.wide(cipher, job),
             _ => Err(Error::usage("there is nothing to plan: give --cipher and --job, --plan, or --costs")),
+        }
+    }
+
+    /// A job of a cipher with wide blocks. One variant computes all of it, and its costs are those shipped.
+    fn wide(&self, cipher: Rijndael, name: JobName) -> Result<Case, Error> {
+        self.check_search_options(name)?;
+        let is_measured = !matches!(self.effort, None | Some(Effort::Estimate)) || self.budget_ms.is_some();
+        for (option, is_given) in [
+            ("--effort", is_measured),
+            ("--device", self.device != Asked::Cpu),
+            ("--save", self.save.is_some()),
+            ("--mixes", self.mixes),
+        ] {
+            if is_given {
+                let told = format!(
+                    "{cipher} has one variant in each plan, by the costs shipped: leave {option} out"
+                );
+                return Err(Error::usage(told));
+            }
+        }
+        let is_wide = match name {
+            JobName::Mode(mode, _) => mode.entry().any_block_size,
+            JobName::Search(_) => true,
+            JobName::Chains | JobName::OwnKeys(_) => false,
+        };
+        if !is_wide {
+            let modes = Mode::names(|mode| mode.entry().any_block_size);
+            return Err(Error::usage(format!(
+                "{name} needs blocks of 16 bytes: give search, or one of {modes}"
+            )));
+        }
+        let usual = if matches!(name, JobName::Search(_)) { SEARCH_BYTES } else { BULK_BYTES };
+        let facts = Facts {
+            cipher: cipher.name(),
+            job: None,
+            mode: name.to_string(),
+            basis: Basis::Effort(Effort::Estimate),
+            policy: self.policy,
+            features: Features::from_environment()?,
+            len_bytes: self.bytes.unwrap_or(usual),
+            secret_counter: false,
+            is_search: matches!(name, JobName::Search(_)),
+        };
+        Case::of_wide(facts, cipher, name)
+    }
+
+    /// Refuses the options of a search for other jobs.
+    fn check_search_options(&self, name: JobName) -> Result<(), Error> {
+        let is_default = (self.keys, self.known_bits) == (Keys::Mask, JobSource::WHOLE_BLOCK);
+        match name {
+            JobName::Search(_) => Ok(()),
+            _ if is_default => Ok(()),
+            _ => Err(Error::usage("--keys and --known-bits are of a search: leave them out")),
         }
     }
 
     /// The job that the arguments name.
     fn job(&self, cipher: Cipher, name: JobName) -> Result<Job, Error> {
-        let is_default = (self.keys, self.known_bits) == (Keys::Mask, JobSource::WHOLE_BLOCK);
+        self.check_search_options(name)?;
         match name {
             JobName::Search(direction) => {
                 let usage = if self.keys == Keys::Mask { TableReuse::Often } else { TableReuse::Once };
                 Ok(Job { cipher, direction, source: JobSource::Keys { usage, known_bits: self.known_bits } })
             }
-            _ if !is_default => Err(Error::usage("--keys and --known-bits are of a search: leave them out")),
             JobName::Chains => Ok(Job::of_chains(cipher)),
             JobName::OwnKeys(direction) => Ok(Job::of_own_keys(cipher, direction)),
             JobName::Mode(mode, direction) => {
@@ -225,9 +281,21 @@ impl Args {
         };
         let mode = name.to_string();
         let secret_counter = matches!(name, JobName::Mode(mode, _) if mode.has_secret_counter());
-        let facts = Facts { job, mode, basis, policy, features, len_bytes, secret_counter };
+        let (cipher, is_search) = (job.cipher.name(), job.source.is_search());
+        let job_of = Some(job);
+        let facts = Facts {
+            cipher,
+            job: job_of,
+            mode,
+            basis,
+            policy,
+            features,
+            len_bytes,
+            secret_counter,
+            is_search,
+        };
         let task = if matches!(name, JobName::Mode(Mode::Ctr | Mode::Ecb, _)) { task(job) } else { None };
-        let mut case = Case::of_job(facts, &costs, self.places(job, task, len_bytes)?)?;
+        let mut case = Case::of_job(facts, job, &costs, self.places(job, task, len_bytes)?)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }

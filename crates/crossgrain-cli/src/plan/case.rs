@@ -1,18 +1,19 @@
 //! The case that `crossgrain plan` shows: a flow with its costs, the planner's report on it, and the origin
 //! of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::thread;
 
 use crossgrain::engine::text::{grouped, size};
 use crossgrain::engine::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::engine::variant::{Policy, find};
-use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
+use crossgrain::plan::compose::{self, Cost, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, BYTES, JobFlow};
 use crossgrain::plan::measure::{Measured, Sampling};
 use crossgrain::plan::{Costs, Fused, Job, JobSource, Leaks, Limits, Place, Plans};
-use crossgrain::{BLOCK_BYTES, Features};
+use crossgrain::wide::{self, Rijndael};
+use crossgrain::{BLOCK_BYTES, Direction, Features};
 
 use super::args::JobName;
 use super::mixes::Mixes;
@@ -59,7 +60,10 @@ pub(super) struct Refused {
 /// The requested job of this library.
 #[derive(Debug)]
 pub(super) struct Facts {
-    pub(super) job: Job,
+    /// The name of the cipher.
+    pub(super) cipher: &'static str,
+    /// `None` for a cipher with wide blocks.
+    pub(super) job: Option<Job>,
     /// The name of the job, such as `ctr` or `cbc-decrypt`.
     pub(super) mode: String,
     pub(super) basis: Basis,
@@ -68,6 +72,7 @@ pub(super) struct Facts {
     pub(super) len_bytes: u64,
     /// Whether the mode's counters are secret, so that plans may not use tables in the counter's order.
     pub(super) secret_counter: bool,
+    pub(super) is_search: bool,
 }
 
 /// The origin of a job's costs.
@@ -92,23 +97,23 @@ impl Basis {
 impl Facts {
     /// The number of keys that a search tries.
     pub(super) const fn keys(&self) -> Option<u64> {
-        if self.job.source.is_search() { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
+        if self.is_search { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
     }
 
     /// The job in words.
     fn title(&self) -> String {
-        let Self { job, mode, len_bytes, .. } = self;
-        match (job.source, self.keys()) {
-            (JobSource::Keys { usage, known_bits }, Some(keys)) => {
+        let Self { cipher, mode, len_bytes, .. } = self;
+        match (self.job.map(|job| job.source), self.keys().map(grouped)) {
+            (Some(JobSource::Keys { usage, known_bits }), Some(keys)) => {
                 let usage = usage.name();
-                let keys = grouped(keys);
-                format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
+                format!("{cipher} {mode} of {keys} keys of a {usage} by {known_bits} known bits")
             }
+            (_, Some(keys)) => format!("{cipher} {mode} of {keys} keys"),
             // One message is serial, so no plan makes it faster.
-            (JobSource::Mode(Fused::Chains), _) => {
-                format!("{} {mode} of {} in many messages", job.cipher, size(*len_bytes))
+            (Some(JobSource::Mode(Fused::Chains)), _) => {
+                format!("{cipher} {mode} of {} in many messages", size(*len_bytes))
             }
-            _ => format!("{} {mode} of {}", job.cipher, size(*len_bytes)),
+            _ => format!("{cipher} {mode} of {}", size(*len_bytes)),
         }
     }
 
@@ -155,8 +160,8 @@ impl Facts {
 
 impl Case {
     /// A job of this library with these costs, on the CPU and on these devices.
-    pub(super) fn of_job(facts: Facts, costs: &Costs, places: Vec<Place>) -> Result<Self, Error> {
-        let job_flow = JobFlow::new(facts.job, &facts.limits(), costs)?;
+    pub(super) fn of_job(facts: Facts, job: Job, costs: &Costs, places: Vec<Place>) -> Result<Self, Error> {
+        let job_flow = JobFlow::new(job, &facts.limits(), costs)?;
         let mut flow = job_flow.flow().clone();
         let places = places.into_iter().map(|place| (break_evens(&place, &flow), place));
         let places: Vec<_> = places.map(|(sizes, place)| (place, sizes)).collect();
@@ -176,13 +181,67 @@ impl Case {
         Ok(Self { title, facts, job_flow, flow, places, report, first, measured, mixes, spreads })
     }
 
+    /// A job of a cipher with wide blocks: the variants that these features allow. Modes that are serial in this
+    /// direction compute one block at a time.
+    pub(super) fn of_wide(facts: Facts, cipher: Rijndael, name: JobName) -> Result<Self, Error> {
+        let block_bytes = cipher.block_bytes();
+        let (work, is_serial) = match name {
+            JobName::Mode(mode, direction) => {
+                (mode.cipher_direction(direction).name(), !mode.is_parallel(direction))
+            }
+            JobName::Search(Direction::Encrypt) => ("search", false),
+            _ => ("search-decrypt", false),
+        };
+        let part = format!("rijndael{}-{work}", 8 * block_bytes);
+        let mut variants = wide::variants();
+        variants.retain(|variant| {
+            let is_its = variant.name.split('/').next() == Some(&part);
+            is_its && facts.features.contains(variant.needs)
+        });
+        let reprs: BTreeSet<_> = variants.iter().map(|variant| variant.repr.to_string()).collect();
+        let reprs: Vec<_> = reprs.into_iter().collect();
+        let flow = || -> Result<Flow, compose::Error> {
+            let mut flow = Flow::new(&[&part], &reprs)?;
+            for variant in &variants {
+                // In a search, a key counts as a block of 16 bytes.
+                let unit_bytes = if facts.is_search { BLOCK_BYTES } else { block_bytes };
+                let units = if is_serial { 1 } else { variant.bundle_blocks };
+                let per_byte_ns = variant.bundle_ns / (units * unit_bytes) as f64;
+                let fixed_ns = variant.bundle_ns - per_byte_ns * unit_bytes as f64;
+                let cost = Cost { fixed_ns, per_byte_ns };
+                flow.variant(&variant.name, &[&part], &variant.repr.to_string(), cost)?;
+            }
+            for repr in &reprs {
+                flow.start(repr)?;
+                flow.end(repr)?;
+            }
+            Ok(flow)
+        };
+        let refused = |error: compose::Error| Error::usage(error.to_string());
+        let flow = flow().map_err(refused)?;
+        let report = flow.at(facts.len_bytes).report(RUNNERS_UP).map_err(refused)?;
+        let (title, first, facts) = (facts.title(), cheapest(), Some(facts));
+        let (job_flow, places, measured, mixes) = (None, Vec::new(), Vec::new(), None);
+        let spreads = BTreeMap::new();
+        Ok(Self { title, facts, job_flow, flow, places, report, first, measured, mixes, spreads })
+    }
+
     /// A long job, with measured costs or estimates.
     pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
         let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).to_string(), Policy::ConstantTime);
-        let facts =
-            Facts { job, mode, basis, policy, features, len_bytes: BULK_BYTES, secret_counter: false };
-        Self::of_job(facts, &costs, Vec::new())
+        let facts = Facts {
+            cipher: job.cipher.name(),
+            job: Some(job),
+            mode,
+            basis,
+            policy,
+            features,
+            len_bytes: BULK_BYTES,
+            secret_counter: false,
+            is_search: job.source.is_search(),
+        };
+        Self::of_job(facts, job, &costs, Vec::new())
     }
 
     /// The costs in wisdom, completed by estimates; or only estimates.
@@ -205,6 +264,10 @@ impl Case {
         self.facts.as_ref().ok_or_else(not_a_job)
     }
 
+    pub(super) fn job(&self) -> Result<Job, Error> {
+        self.facts()?.job.ok_or_else(not_a_job)
+    }
+
     pub(super) fn job_flow(&self) -> Result<&JobFlow, Error> {
         self.job_flow.as_ref().ok_or_else(not_a_job)
     }
@@ -221,7 +284,7 @@ impl Case {
         let plans = paths.map(|path| job_flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
         let sampling = Sampling { turns: 15, sample_ns: 300_000 };
         let len_bytes = facts.len_bytes as usize;
-        self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
+        self.measured = end_to_end(self.job()?, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
         Ok(())
     }
 
@@ -234,7 +297,7 @@ impl Case {
     ) -> Result<(), Error> {
         let facts = self.facts()?;
         let field = Field { len_bytes: facts.runs_bytes()?, budget_ms, ..Field::default() };
-        let mut contenders = contend(facts.job, &facts.limits(), costs, field, clock_ns)?;
+        let mut contenders = contend(self.job()?, &facts.limits(), costs, field, clock_ns)?;
         contenders.truncate(RUNNERS_UP + 1);
         self.measured = contenders.iter().map(|one| one.measured).collect();
         let mut paths = contenders.into_iter().map(|one| one.path);
@@ -249,7 +312,7 @@ impl Case {
     /// Shows the path of a stored plan first, followed by the path that would have been chosen.
     pub(super) fn put_first(&mut self, plans: &Plans) -> Result<(), Error> {
         let facts = self.facts()?;
-        let [bulk, ..] = plans.within(facts.job, &facts.limits())? else {
+        let [bulk, ..] = plans.within(self.job()?, &facts.limits())? else {
             return Err(Error::usage("the plan is empty"));
         };
         let path = self.job_flow()?.follow(bulk, facts.len_bytes)?;
@@ -264,14 +327,16 @@ impl Case {
     pub(super) fn plans(&self) -> Result<Plans, Error> {
         let job_flow = self.job_flow()?;
         let bulk = job_flow.plan(&self.report.best)?;
-        Ok(Plans::new(self.facts()?.job, job_flow.with_rest(bulk)?)?)
+        Ok(Plans::new(self.job()?, job_flow.with_rest(bulk)?)?)
     }
 
     /// The edges that the job would have under policy any, and that this policy refuses.
     pub(super) fn refused(&self) -> Vec<Refused> {
-        let Some(facts) = &self.facts else { return Vec::new() };
+        let Some((facts, job)) = self.facts.as_ref().and_then(|facts| Some((facts, facts.job?))) else {
+            return Vec::new();
+        };
         let limits = Limits { policy: Policy::Any, ..facts.limits() };
-        let all = JobFlow::new(facts.job, &limits, &Costs::estimates(facts.job.cipher));
+        let all = JobFlow::new(job, &limits, &Costs::estimates(job.cipher));
         let edges = all.map_or_else(|_| Vec::new(), |all| all.flow().edges().to_vec());
         let refused = edges.into_iter().filter_map(|edge| {
             let leaks = find(&edge.name).ok()?.leaks;

@@ -26,7 +26,7 @@ fn job(case: &Case, facts: &Facts) -> Value {
         .map(|name| (name.to_owned(), json!(case.pure(name).map(|path| path.total_ns))))
         .collect();
     let mut told = json!({
-        "cipher": facts.job.cipher.name(),
+        "cipher": facts.cipher,
         "job": facts.mode,
         "effort": facts.basis.name(),
         "policy": facts.policy.name(),
@@ -49,13 +49,14 @@ fn job(case: &Case, facts: &Facts) -> Value {
 
 /// The size of the job and its speed.
 fn size(facts: &Facts, total_ns: f64) -> Vec<(&'static str, Value)> {
-    match (facts.job.source, facts.keys()) {
-        (JobSource::Keys { usage, known_bits }, Some(keys)) => vec![
+    match (facts.job.map(|job| job.source), facts.keys()) {
+        (Some(JobSource::Keys { usage, known_bits }), Some(keys)) => vec![
             ("keys", json!(keys)),
             ("keys_from", json!(usage.name())),
             ("known_bits", json!(known_bits)),
             ("ns_per_key", json!(total_ns / keys as f64)),
         ],
+        (_, Some(keys)) => vec![("keys", json!(keys)), ("ns_per_key", json!(total_ns / keys as f64))],
         _ => vec![("bytes", json!(facts.len_bytes)), ("gb_per_s", json!(facts.len_bytes as f64 / total_ns))],
     }
 }

@@ -51,7 +51,7 @@ impl Mixes {
         let samples = plans.len() as u64 * (TURNS as u64 + 3);
         let sampling =
             Sampling { turns: TURNS, sample_ns: budget_ms.unwrap_or(RUNS_MS) * 1_000_000 / samples.max(1) };
-        let measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
+        let measured = end_to_end(case.job()?, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
         let mut runs: Vec<_> = paths.into_iter().zip(measured).map(|run| Run::of(flow, run)).collect();
         runs.sort_by(|a, b| a.measured_ns.total_cmp(&b.measured_ns));
         let free = without_conversions(flow).and_then(|free| free.at(facts.len_bytes).best());
