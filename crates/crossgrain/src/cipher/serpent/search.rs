@@ -96,8 +96,7 @@ impl<W: Lane32> Lanes for Search<W> {
     }
 
     fn load_keys(&self, halves: [&[u8]; 2]) -> Option<[W; 8]> {
-        // A short key is padded.
-        (self.key_bytes == 2 * BLOCK_BYTES).then(|| self.isa.enter(Transposed(self.isa, halves)))
+        Some(self.isa.enter(LoadedKeys(self.isa, halves)))
     }
 
     fn run(
@@ -120,6 +119,23 @@ impl<W: Lane32> Lanes for Search<W> {
 
     fn key_of(&self, lane: usize) -> usize {
         block_of_lane(W::BITS, Self::LANES, lane)
+    }
+}
+
+/// Loads keys of 16 or 32 bytes. A short key is padded.
+struct LoadedKeys<'a, W: Lane32>(W::Isa, [&'a [u8]; 2]);
+
+impl<W: Lane32> Kernel for LoadedKeys<'_, W> {
+    type Output = [W; 8];
+
+    #[inline(always)]
+    fn run(self) -> [W; 8] {
+        let Self(isa, [low, high]) = self;
+        if !high.is_empty() {
+            return Transposed(isa, [low, high]).run();
+        }
+        let low: [W; 4] = W::transpose_lanes(each!(i < 4 => W::load(isa, &low[i * W::BYTES..][..W::BYTES])));
+        each!(i < 8 => if i < 4 { low[i] } else { W::splat_lanes(isa, u32::from(i == 4)) })
     }
 }
 
