@@ -1,24 +1,25 @@
 //! Serial modes with Serpent: one chain per lane, with the state kept in words from step to step.
 //!
-//! Layout: `Repr::Vsliced` for the states, with as many bundles as run best together.
+//! Layout: `Repr::Vsliced` for the states, with as many bundles side by side as the row has.
 
-use super::vsliced::{OnBundles, State, at_once};
+use super::vsliced::{OnBundles, State};
 use super::whole::sums;
 use crate::arch::{Isa, Lane32, each};
 use crate::block::Block;
 use crate::kernel::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::mode::chained::chain::{ChainMessage, Link, Rule};
 
-/// Advances every chain by `blocks` blocks.
-pub(super) fn run<W: Lane32>(
+/// Advances every chain by `blocks` blocks, with at most `N` bundles of chains side by side, 2 or 4.
+pub(super) fn run<W: Lane32, const N: usize>(
     isa: W::Isa,
     cipher: &impl OnBundles<W>,
     rule: Rule,
     chains: &mut [&mut ChainMessage<'_>],
     blocks: usize,
 ) {
+    const { assert!(N == 2 || N == 4) };
     let bundle_blocks = W::BITS / 32;
-    for chains in chains.chunks_mut(at_once::<W>() * bundle_blocks) {
+    for chains in chains.chunks_mut(N * bundle_blocks) {
         // Lanes for bundles of sixteen blocks, the widest.
         if chains.len() <= bundle_blocks {
             side_by_side::<W, _, 1, 16>(isa, cipher, rule, chains, blocks);
@@ -26,7 +27,7 @@ pub(super) fn run<W: Lane32>(
         }
         // Decided at compile time: each kernel contains the whole cipher, so kernels that no chains use are
         // not compiled.
-        if const { at_once::<W>() == 4 } && chains.len() > 2 * bundle_blocks {
+        if const { N == 4 } && chains.len() > 2 * bundle_blocks {
             side_by_side::<W, _, 4, 64>(isa, cipher, rule, chains, blocks);
         } else {
             side_by_side::<W, _, 2, 32>(isa, cipher, rule, chains, blocks);

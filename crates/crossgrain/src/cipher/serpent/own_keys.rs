@@ -27,8 +27,11 @@ use crate::mode::chained::chain::{ChainMessage, Rule};
 
 /// Records of at least this length, four bundles, run alone (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: Lane32>() -> usize {
-    4 * 4 * W::BYTES
+    ALONE * 4 * W::BYTES
 }
+
+/// Bundles side by side of a record that runs alone.
+const ALONE: usize = 4;
 
 /// Bundles side by side. The round keys of more would fill the first-level cache.
 const BUNDLES: usize = 2;
@@ -137,7 +140,8 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
                 let keys = RoundKeys::from_words(self.of_lane(lane));
-                let cipher = OnWords::<W>::of(self.isa, Cipher::with_mixed(self.isa, self.direction, keys));
+                let cipher =
+                    OnWords::<W, ALONE>::of(self.isa, Cipher::with_mixed(self.isa, self.direction, keys));
                 run_alone(born, record, &|source, buffers| cipher.run(source, buffers));
             }
         }

@@ -4,14 +4,14 @@ use super::key::RoundKeys;
 #[cfg(feature = "own-keys")]
 use super::own_keys::OwnKeys;
 use super::steps::Part as Step;
-use super::whole::Whole;
+use super::whole::{FEW, Whole};
 use super::{bitsliced as serpent_bitsliced, vsliced};
 use crate::arch::{Isa, Lane32, Register, Wiped, for_each_register};
 use crate::block::{Direction, Family};
 use crate::kernel::fused::{Fused, FusedPart};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
-use crate::variant::table::{bitsliced, fused, needed, of, part, whole};
+use crate::variant::table::{bitsliced, by, fused, needed, of, part, whole};
 use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 
 /// Adds the rows.
@@ -19,9 +19,9 @@ pub(crate) fn push(rows: &mut Vec<Variant>) {
     bitsliced_rows::<u64>(rows);
     // Rotations only rename bits. Where they cost instructions, this may be faster than words.
     for_each_register!(many_without_rotations, W => bitsliced_rows::<W>(rows));
-    on_words::<u32>(rows);
-    for_each_register!(all, W => on_words::<W>(rows));
-    for_each_register!(more_gates, W => on_words::<W>(rows));
+    on_words::<u32, FEW>(rows);
+    for_each_register!(all, W => on_words::<W, 4>(rows));
+    for_each_register!(more_gates, W => on_words::<W, 4>(rows));
 }
 
 /// Downcasts a part and keys to those of Serpent.
@@ -47,34 +47,37 @@ fn bitsliced_rows<W: Register>(rows: &mut Vec<Variant>) {
     }
 }
 
-/// Adds rows on four words: parts, rounds, whole cipher on tiles, and whole cipher from blocks to blocks.
-fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
+/// Adds rows on four words: parts, rounds, whole cipher on tiles, and whole cipher from blocks to blocks. The whole
+/// cipher has `N` bundles side by side, and the names of its rows end with this number.
+fn on_words<W: Lane32, const N: usize>(rows: &mut Vec<Variant>) {
     let repr = Repr::Vsliced { bits: W::BITS };
+    let side_by_side = &format!("x{N}");
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
         if part == Step::Cipher {
-            return Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys)));
+            return Some(Box::new(vsliced::OnTiles::<W, N>::new(isa, direction, keys)));
         }
         Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))
     };
     let bind_whole: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Wiped::new(Whole::<W>::new(isa, direction, keys.round_keys()?)).as_dyn(|kernel| kernel))
+        Some(Wiped::new(Whole::<W, N>::new(isa, direction, keys.round_keys()?)).as_dyn(|kernel| kernel))
     };
     for direction in Direction::ALL {
         for step in serpent_parts(direction) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind));
+            let row = part::<W::Isa>(step, direction, repr, bind);
+            rows.push(if step == Part::whole(Family::Serpent) { by(side_by_side, row) } else { row });
         }
-        rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
+        rows.push(by(side_by_side, whole::<W::Isa>(Family::Serpent, direction, bind_whole)));
     }
     let counter = Action::WholeCounter(bind_whole);
-    rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
+    rows.push(by(side_by_side, of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter)));
     let chains: BindFused = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        let kernel = Whole::<W>::new(isa, direction, keys.round_keys()?);
+        let kernel = Whole::<W, N>::new(isa, direction, keys.round_keys()?);
         Some(FusedPart::Chains(Wiped::new(kernel).as_dyn(|kernel| kernel)))
     };
-    rows.push(fused::<W::Isa>(Family::Serpent, Fused::Chains, Direction::Encrypt, chains));
+    rows.push(by(side_by_side, fused::<W::Isa>(Family::Serpent, Fused::Chains, Direction::Encrypt, chains)));
     #[cfg(feature = "own-keys")]
     for direction in Direction::ALL {
         rows.push(fused::<W::Isa>(

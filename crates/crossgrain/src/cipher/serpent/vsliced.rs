@@ -1,7 +1,7 @@
 //! Serpent on its four words. Word i of a bundle holds word i of every block, one block per 32-bit lane.
 //!
 //! The state of a bundle is four registers, and a round is one chain of dependent gates. Whole ciphers
-//! therefore process several bundles side by side.
+//! therefore process several bundles side by side. Their number is a parameter, which the rows choose.
 //!
 //! Layout: `Repr::Vsliced`.
 //! Needs `Lane32`.
@@ -13,15 +13,9 @@ use super::description::{ROUNDS, RoundKey, inv_transform, transform};
 use super::key::RoundKeys;
 use super::sbox_circuit::{self, forward_but_constant, inverse_but_constant};
 use super::steps::Part;
-use crate::arch::{Isa, Kernel, Lane32, Tile, each, unrolled};
+use crate::arch::{Isa, Kernel, Lane32, TILE_BYTES, Tile, each, unrolled};
 use crate::block::Direction;
 use crate::kernel::TilePart;
-
-/// Bundles that are processed side by side: as many as the registers hold. In a single bundle, each gate
-/// waits for the one before.
-pub(super) const fn at_once<W: Lane32>() -> usize {
-    if W::REGISTERS == 32 { 4 } else { 2 }
-}
 
 /// The four words of a bundle.
 pub(super) type State<W> = [W; 4];
@@ -114,15 +108,6 @@ impl<W: Lane32> Cipher<W> {
     pub(super) const fn with_mixed(isa: W::Isa, direction: Direction, keys: RoundKeys) -> Self {
         Self { isa, direction, keys }
     }
-
-    /// `N` bundles of a tile from bundle `first` on.
-    #[inline(always)]
-    fn on_tile<const N: usize>(&self, tile: &mut Tile, first: usize) {
-        let states = each!(n < N => *tile.bundle::<W, 4>(self.isa, first + n));
-        for (n, state) in self.on_bundles(states).into_iter().enumerate() {
-            *tile.bundle_mut(self.isa, first + n) = state;
-        }
-    }
 }
 
 /// A whole cipher on bundles in registers. Its method must be `#[inline(always)]`, like that of a kernel.
@@ -147,33 +132,38 @@ impl<W: Lane32> fmt::Debug for Cipher<W> {
     }
 }
 
-impl<W: Lane32> TilePart for Cipher<W> {
-    fn run(&self, tile: &mut Tile, blocks: usize) {
-        self.isa.enter(CipherOnTile::<W>(self, tile, blocks));
+/// The whole cipher on tiles, with `N` bundles side by side. These may extend past the requested blocks; the
+/// tile then holds meaningless data there.
+#[derive(Debug)]
+pub struct OnTiles<W: Lane32, const N: usize>(Cipher<W>);
+
+impl<W: Lane32, const N: usize> OnTiles<W, N> {
+    /// The cipher in one direction.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
+        const { assert!(TILE_BYTES.is_multiple_of(4 * N * W::BYTES)) };
+        Self(Cipher::new(isa, direction, keys))
     }
 }
 
-struct CipherOnTile<'a, W: Lane32>(&'a Cipher<W>, &'a mut Tile, usize);
+impl<W: Lane32, const N: usize> TilePart for OnTiles<W, N> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.0.isa.enter(CipherOnTile::<W, N>(&self.0, tile, blocks));
+    }
+}
 
-impl<W: Lane32> Kernel for CipherOnTile<'_, W> {
+struct CipherOnTile<'a, W: Lane32, const N: usize>(&'a Cipher<W>, &'a mut Tile, usize);
+
+impl<W: Lane32, const N: usize> Kernel for CipherOnTile<'_, W, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(cipher, tile, blocks) = self;
-        let bundles = 32 * blocks / W::BITS;
-        let at_once = at_once::<W>();
-        let mut at = 0;
-        while at + at_once <= bundles {
-            match at_once {
-                4 => cipher.on_tile::<4>(tile, at),
-                2 => cipher.on_tile::<2>(tile, at),
-                _ => cipher.on_tile::<1>(tile, at),
+        for first in (0..32 * blocks / W::BITS).step_by(N) {
+            let states = each!(n < N => *tile.bundle::<W, 4>(cipher.isa, first + n));
+            for (n, state) in cipher.on_bundles(states).into_iter().enumerate() {
+                *tile.bundle_mut(cipher.isa, first + n) = state;
             }
-            at += at_once;
-        }
-        for bundle in at..bundles {
-            cipher.on_tile::<1>(tile, bundle);
         }
     }
 }
