@@ -1,11 +1,12 @@
 //! Calls with few blocks: all blocks in one call, and one call for each block, of the same programs.
 
 use crossgrain::engine::reference::{self, modes};
-use crossgrain::mode::Ctr;
+use crossgrain::engine::variant::Policy;
+use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::rustcrypto::{Aes128, BlockCipher, Kind, Serpent256, kind};
-use crossgrain::{BLOCK_BYTES, Block, Direction, Features};
+use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features};
 
-use super::subject::{Candidate, Group, arbitrary_key, measured};
+use super::subject::{Candidate, Group, arbitrary_key, measured, options};
 use super::{Filter, Timed, wrong};
 use crate::error::Error;
 
@@ -97,4 +98,77 @@ fn in_ctr<K: Kind>(kind: &str, features: Features, filter: Filter<'_>) -> Group 
         group.push(Candidate { id, bytes, threads: 1, work: Box::new(Timed(move || run(&mut data))) });
     }
     Ok(group)
+}
+
+/// Blocks per call of the batches: one by one, as many as in the published measurement, and all.
+const BATCHES: [usize; 3] = [1, 8, BATCHED_BLOCKS];
+const BATCHED_BLOCKS: usize = 4096;
+
+/// A buffer in ECB and CTR, encrypted one block, eight blocks, or all blocks a call. The kind `scalar` has code
+/// for integers, on blocks: AES by tables, which leak, and Serpent on words.
+pub(super) fn batches(features: Features, filter: Filter<'_>) -> Group {
+    let scalar = |variant: &str| Options {
+        policy: Policy::Any,
+        variants: vec![variant.to_owned()],
+        ..options(Features::NONE)
+    };
+    let (aes, serpent) = (Cipher::Aes128, Cipher::Serpent256);
+    let without_aes = features.without(Features::AES);
+    let kinds = [
+        (aes, "best", [features; 2].map(|features| measured(aes, features))),
+        (aes, "without-aes", [without_aes; 2].map(|features| measured(aes, features))),
+        (aes, "scalar", ["aes-encrypt/blocks/portable-table", "aes-ctr/blocks/portable-table"].map(scalar)),
+        (serpent, "best", [features; 2].map(|features| measured(serpent, features))),
+        (
+            serpent,
+            "scalar",
+            ["serpent-encrypt/blocks/portable-x2", "serpent-ctr/blocks/portable-x2"].map(scalar),
+        ),
+    ];
+    let mut group = Vec::new();
+    for (cipher, kind, [ecb, ctr]) in kinds {
+        let (key, first) = (arbitrary_key(cipher)?, [0xff; BLOCK_BYTES]);
+        for blocks in BATCHES {
+            let id = |mode: &str| format!("batch/{cipher}/{kind}/{mode}/{blocks}");
+            if filter.passes(&id("ecb")) {
+                let ecb = Ecb::with_options(&key, Direction::Encrypt, &ecb)?;
+                let expected: Expected<'_> =
+                    &|data| modes::ecb(&*reference::cipher(&key), Direction::Encrypt, data);
+                group.push(batched(id("ecb"), blocks, expected, move |_, piece| drop(ecb.apply(piece)))?);
+            }
+            if filter.passes(&id("ctr")) {
+                let ctr = Ctr::with_options(&key, &first, &ctr)?;
+                let expected: Expected<'_> = &|data| modes::ctr(&*reference::cipher(&key), first, data);
+                group.push(batched(id("ctr"), blocks, expected, move |at, piece| ctr.apply_at(at, piece))?);
+            }
+        }
+    }
+    Ok(group)
+}
+
+/// Encrypts a buffer by the reference.
+type Expected<'a> = &'a dyn Fn(&mut [u8]);
+
+/// A buffer in calls of some blocks, after a comparison with the reference. `call` gets the place of its blocks in
+/// the buffer.
+fn batched(
+    id: String,
+    blocks: usize,
+    expected: Expected<'_>,
+    call: impl Fn(u128, &mut [u8]) + 'static,
+) -> Result<Candidate, Error> {
+    let mut data = vec![1; BATCHED_BLOCKS * BLOCK_BYTES];
+    let mut right = data.clone();
+    let run = move |data: &mut [u8]| {
+        let call_bytes = blocks * BLOCK_BYTES;
+        for (number, piece) in (0..).zip(data.chunks_mut(call_bytes)) {
+            call(number * call_bytes as u128, piece);
+        }
+    };
+    run(&mut data);
+    expected(&mut right);
+    if data != right {
+        return Err(wrong(&id));
+    }
+    Ok(Candidate { id, bytes: data.len(), threads: 1, work: Box::new(Timed(move || run(&mut data))) })
 }

@@ -36,7 +36,7 @@ pub(crate) fn groups<'a>(
     filter: Filter<'a>,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
-    let kinds: [Box<dyn Fn() -> Group + 'a>; 11] = [
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 12] = [
         Box::new(move || variants(features, filter)),
         Box::new(move || ciphers(features, plans, policy, filter)),
         Box::new(move || super::modes::group(Cipher::Aes256, features, filter)),
@@ -45,6 +45,7 @@ pub(crate) fn groups<'a>(
         Box::new(move || super::modes::wide(features, filter)),
         Box::new(move || lengths(features, filter)),
         Box::new(move || super::calls::group(features, filter)),
+        Box::new(move || super::calls::batches(features, filter)),
         Box::new(move || super::search::group(features, filter)),
         Box::new(move || threads(features, filter)),
         Box::new(move || super::memory::group(features, filter)),
@@ -108,7 +109,7 @@ fn benchmarked(features: Features) -> impl Iterator<Item = (&'static str, Featur
 }
 
 /// A free choice under this cap, on one thread.
-fn options(features: Features) -> Options {
+pub(super) fn options(features: Features) -> Options {
     Options { features: Some(features), threads: 1, ..Options::default() }
 }
 
