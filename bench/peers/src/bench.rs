@@ -211,13 +211,19 @@ impl Drop for Line {
     }
 }
 
-/// The first word in lower case, and any restriction: `openssl-masked`, `rustcrypto-software`, `crossgrain-avx2`.
+/// The mask that hides AES instructions, carry-less multiplication and byte shuffles from OpenSSL. It then looks up
+/// tables.
+const TABLES: &str = "OPENSSL_ia32cap=~0x200020200000000";
+
+/// The first word in lower case, and any restriction: `openssl-masked`, `openssl-tables`, `rustcrypto-software`,
+/// `crossgrain-avx2`.
 fn label(name: &str) -> String {
     let first = name.split_whitespace().next().unwrap_or("worker").to_lowercase();
     let cap = name.split_once("(CROSSGRAIN_ISA=").map(|(_, cap)| cap.trim_end_matches(')'));
     match cap {
         Some(cap) => format!("{first}-{cap}"),
         None if name.contains("software") => format!("{first}-software"),
+        None if name.contains(TABLES) => format!("{first}-tables"),
         None if name.contains("OPENSSL_ia32cap") => format!("{first}-masked"),
         None => first,
     }

@@ -138,7 +138,7 @@ impl Job {
 
     /// Implementations that leave instructions out are timed in bulk alone.
     pub(crate) fn is_bulk(&self) -> bool {
-        self.bytes[0] == MIB
+        self.situation == Again || self.bytes[0] == MIB
     }
 }
 
@@ -221,6 +221,10 @@ fn of_mode(cipher: Cipher, mode: Option<Mode>) -> Vec<Job> {
     }
     if mode.is_some_and(|mode| matches!(mode, Mode::Ecb | Mode::Ctr)) {
         jobs.push((Again, MIB.to_string()));
+    }
+    if (cipher, mode) == (Cipher::Aes128, Some(Mode::Ecb)) {
+        // One bundle of 64 blocks and 128 of them, as the literature times them.
+        jobs.extend([1024, 128 * 1024].map(|bytes| (Again, bytes.to_string())));
     }
     jobs.into_iter().filter_map(|(situation, length)| Job::new(cipher, mode, situation, &length)).collect()
 }

@@ -7,6 +7,7 @@
 //! Libraries in C are called in a loop in C, and crates in a loop in Rust. Both loops do the same (`c/peer.h`, `worker::each`).
 
 mod bench;
+mod both_ways;
 #[path = "../../../crates/crossgrain-cli/src/bench/clock.rs"]
 mod clock;
 mod hand_written;
@@ -35,12 +36,15 @@ enum Command {
     },
     /// Compare implementations
     Bench(bench::Args),
+    /// Read, encrypt, decrypt and write a file, and print the seconds of each
+    BothWays(both_ways::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Worker { name } => serve(&name),
         Command::Bench(args) => bench::run(&args),
+        Command::BothWays(args) => both_ways::run(&args),
     };
     done.map_or_else(
         |reason| {

@@ -7,16 +7,19 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::chart::LOAD_MAX;
+use crate::others::Begun;
 use crate::{Result, cargo, day, newest, root, rustc, succeed, target};
 
-/// How long to wait for an idle machine, in seconds.
-const IDLE_WAIT_S: u32 = 240;
+/// Seconds left to wait for an idle machine. All benchmarks of a task share them, so that a task ends in time on a
+/// machine that stays busy.
+static IDLE_WAIT_S: AtomicU32 = AtomicU32::new(240);
 
 /// Makes the `aes` crate use software even if the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
@@ -24,8 +27,12 @@ const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
 /// Hides AES instructions and carry-less multiplication from OpenSSL.
 const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
 
-/// ISA caps: without AES instructions, then also without GFNI and AVX-512, then 64-bit words only.
-const CAPS: [&str; 3] = ["avx512-aes", "avx2-aes-gfni", "portable"];
+/// Hides byte shuffles as well. OpenSSL then looks up tables.
+const OPENSSL_BY_TABLES: &str = "env OPENSSL_ia32cap=~0x200020200000000";
+
+/// ISA caps: without AES instructions, then also without GFNI and AVX-512, then 128-bit registers only, then
+/// 64-bit words only.
+const CAPS: [&str; 4] = ["avx512-aes", "avx2-aes-gfni", "sse2-aes-gfni", "portable"];
 
 /// Libraries in C.
 const LIBRARIES: [&str; 5] = ["openssl", "libgcrypt", "ipsec-mb", "nettle", "botan"];
@@ -93,6 +100,14 @@ pub(crate) fn own_rows(filters: &[String]) -> Result<Vec<Value>> {
     rows(bench("crossgrain-cli", &[])?.arg("bench").args(filters))
 }
 
+/// Builds the program of the peers, whose command `both-ways` reads, encrypts, decrypts and writes a file.
+///
+/// # Errors
+/// If the build fails.
+pub(crate) fn peers_program() -> Result<PathBuf> {
+    bench("crossgrain-peers", &[]).map(|command| PathBuf::from(command.get_program()))
+}
+
 /// The JSON lines of a comparison with the installed peers, likewise.
 ///
 /// # Errors
@@ -114,14 +129,12 @@ fn wait_until_idle() {
         let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         text.split(' ').next().and_then(|load| load.parse::<f64>().ok()).unwrap_or(0.0)
     };
-    for second in 0..IDLE_WAIT_S {
-        let now = load();
-        if now <= 0.75 * LOAD_MAX {
-            return;
+    let mut is_first = true;
+    while load() > 0.75 * LOAD_MAX && IDLE_WAIT_S.load(Ordering::Relaxed) > 0 {
+        if std::mem::take(&mut is_first) {
+            eprintln!("waiting until the load of {} has passed", load());
         }
-        if second == 0 {
-            eprintln!("waiting until the load of {now} has passed");
-        }
+        IDLE_WAIT_S.fetch_sub(1, Ordering::Relaxed);
         thread::sleep(Duration::from_secs(1));
     }
 }
@@ -130,14 +143,20 @@ fn wait_until_idle() {
 fn rows(bench: &mut Command) -> Result<Vec<Value>> {
     wait_until_idle();
     let name = bench.get_program().display().to_string();
+    let begun = Begun::now();
     let told = bench.arg("--json").stderr(Stdio::inherit()).output();
+    let others = begun.cpus_of_others();
     let told = told.map_err(|error| format!("{name}: {error}"))?;
     if !told.status.success() {
         return Err(format!("{name}: {}", told.status));
     }
     let lines = String::from_utf8_lossy(&told.stdout).into_owned();
     let row = |line: &str| serde_json::from_str(line).map_err(|error| format!("{name}: {error}: {line}"));
-    lines.lines().map(row).collect()
+    let mut rows: Vec<Value> = lines.lines().map(row).collect::<Result<_>>()?;
+    if let (Some(head), Some(others)) = (rows.first_mut(), others) {
+        head["cpus_of_others"] = others.into();
+    }
+    Ok(rows)
 }
 
 /// A program of the workspace, built for release, to be run in the root.
@@ -195,7 +214,7 @@ fn workers(loader: Option<&str>, crates: bool) -> Vec<String> {
     workers.extend(["rustcrypto", "ring", "hand-written"].map(|name| format!("{peers} {name}")));
     workers.push(format!("{software} rustcrypto"));
     workers.extend(LIBRARIES.map(|name| format!("{loaded} {name}")));
-    workers.push(format!("{OPENSSL_WITHOUT_AES} {loaded} openssl"));
+    workers.extend([OPENSSL_WITHOUT_AES, OPENSSL_BY_TABLES].map(|mask| format!("{mask} {loaded} openssl")));
     if crates {
         workers.extend(["aws-lc-rs", "graviola"].map(|name| format!("{peers} {name}")));
     }
@@ -318,7 +337,7 @@ mod tests {
         let loaded = workers(Some("ld.so --library-path x"), true);
         let is_loaded = |command: &&String| command.contains("ld.so --library-path x");
         let is_library = |command: &&String| LIBRARIES.iter().any(|name| command.ends_with(name));
-        assert_eq!(loaded.iter().filter(is_loaded).count(), LIBRARIES.len() + 1);
+        assert_eq!(loaded.iter().filter(is_loaded).count(), LIBRARIES.len() + 2);
         assert!(loaded.iter().filter(is_loaded).all(|command| is_library(&command)), "{loaded:?}");
         assert!(!workers(None, false).iter().any(|command| is_loaded(&command)));
     }

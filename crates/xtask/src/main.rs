@@ -20,6 +20,7 @@ mod limits;
 mod mutants;
 mod newest;
 mod nightly;
+mod others;
 mod package;
 mod page;
 mod pages;

@@ -5,6 +5,7 @@
 //! it, the machine, its load, and how far the samples spread. The published figures are in this module; the page
 //! cites their sources.
 
+mod both_ways;
 mod composition;
 mod mix;
 mod record;
@@ -70,20 +71,20 @@ impl Table {
             Self::Bundle => {
                 let sliced: Vec<_> = mix::WIDTHS.iter().flat_map(sliced_ids).collect();
                 let mut record = Record::new(bench::own_rows(&sliced)?)?;
-                record.add(bench::peer_rows(&["aes-128-ecb/again/1048576"])?)?;
+                record.add(bench::peer_rows(&["aes-128-ecb/again/"])?)?;
                 Ok(record)
             }
-            Self::Batching => {
-                let ids = BATCHES.iter().flat_map(|batch| batch.ids()).collect::<Vec<_>>();
-                Record::new(bench::own_rows(&ids)?)
-            }
+            Self::Batching => Record::new(bench::own_rows(&["batch/".to_owned()])?),
             Self::Threads => {
                 let mut record = Record::new(bench::own_rows(&[threads::IN_MEMORY.to_owned()])?)?;
                 threads::measure(&mut record)?;
                 Ok(record)
             }
             Self::Source => {
-                let mut record = Record::new(bench::own_rows(&["aes-128-ctr/ten-rounds".to_owned()])?)?;
+                let own = ["aes-128-ctr/ten-rounds", threads::IN_MEMORY]
+                    .into_iter()
+                    .chain(SLICED.map(|(_, id, _)| id));
+                let mut record = Record::new(bench::own_rows(&own.map(str::to_owned).collect::<Vec<_>>())?)?;
                 record.add(bench::peer_rows(&[
                     "aes-128-ecb/again/1048576",
                     "aes-256-ecb/again/1048576",
@@ -110,7 +111,7 @@ impl Table {
 }
 
 /// Blocks and bytes of a bundle.
-const BUNDLE_BYTES: f64 = 64.0 * 16.0;
+const BUNDLE_BYTES: usize = 64 * 16;
 
 /// The rows of a bit-sliced cipher with both conversions.
 fn sliced_ids(width: &mix::Width) -> [String; 3] {
@@ -124,30 +125,37 @@ fn sliced_ids(width: &mix::Width) -> [String; 3] {
 
 /// Time of 64 blocks of AES-128 bit-sliced, and by OpenSSL without AES instructions.
 fn bundle(record: &Record) -> Result<String> {
-    let mut text =
-        "| AES-128, 64 blocks | bit-sliced | OpenSSL without AES instructions | bit-sliced over OpenSSL |\n\
-         |---|---|---|---|\n"
-            .to_owned();
+    let mut text = "| AES-128, 64 blocks | bit-sliced | OpenSSL by tables | bit-sliced over tables \
+                    | OpenSSL by byte shuffles | bit-sliced over shuffles |\n|---|---|---|---|---|---|\n"
+        .to_owned();
     for (name, sliced, openssl) in [
         ("theirs, clock ticks, one bundle", 370.0, 304.0),
-        ("theirs, 128 bundles", 47400.0, 39000.0),
+        ("theirs, clock ticks, 128 bundles", 47400.0, 39000.0),
         ("another bit-sliced implementation, one bundle", 302.0, 304.0),
     ] {
-        let _ = writeln!(text, "| {name} | {sliced} | {openssl} | {:.2} |", sliced / openssl);
+        let _ = writeln!(text, "| {name} | {sliced} | {openssl} | {:.2} | | |", sliced / openssl);
     }
-    let job =
-        |who: &str| Ok(BUNDLE_BYTES * record.cycles_per_byte(&format!("aes-128-ecb/again/1048576/{who}"))?);
-    let openssl: f64 = job("openssl-masked").or_else(|_: String| job("rustcrypto-software"))?;
-    let mut line = |name: &str, cycles: f64| {
-        let _ = writeln!(text, "| {name} | {cycles:.0} | {openssl:.0} | {:.2} |", cycles / openssl);
+    let job = |bundles: usize, who: &str| {
+        let bytes = bundles * BUNDLE_BYTES;
+        Ok::<_, String>(bytes as f64 * record.cycles_per_byte(&format!("aes-128-ecb/again/{bytes}/{who}"))?)
     };
-    line("ours, whole job on u64, cycles", job("crossgrain-portable")?);
+    let mut line = |name: &str, bundles: usize, cycles: f64| {
+        let [tables, shuffles] = ["openssl-tables", "openssl-masked"].map(|who| {
+            job(bundles, who).map_or_else(
+                |_| "– | –".to_owned(),
+                |openssl| format!("{openssl:.0} | {:.2}", cycles / openssl),
+            )
+        });
+        let _ = writeln!(text, "| {name} | {cycles:.0} | {tables} | {shuffles} |");
+    };
+    line("ours on u64, cycles, one bundle a call", 1, job(1, "crossgrain-portable")?);
+    line("ours on u64, cycles, 128 bundles a call", 128, job(128, "crossgrain-portable")?);
     for width in &mix::WIDTHS {
         let parts: Result<Vec<f64>> = sliced_ids(width).iter().map(|id| record.cycles_per_byte(id)).collect();
         // A machine without these registers has no such rows.
         if let Ok(parts) = parts {
-            let name = format!("ours, cipher and conversions on {} bits, cycles", width.bits);
-            line(&name, BUNDLE_BYTES * parts.iter().sum::<f64>());
+            let name = format!("ours, cipher and conversions on {} bits, cycles, one bundle", width.bits);
+            line(&name, 1, BUNDLE_BYTES as f64 * parts.iter().sum::<f64>());
         }
     }
     Ok(text)
@@ -156,49 +164,82 @@ fn bundle(record: &Record) -> Result<String> {
 /// A cipher and mode, called block by block and with many blocks.
 struct Batch {
     name: &'static str,
+    /// The cipher and the kind of code, as in the ids.
     cipher: &'static str,
-    /// The mode's part of the ids.
     mode: &'static str,
     /// As published, in MiB/s: block by block, and eight blocks a call.
     theirs: Option<[f64; 2]>,
 }
 
 #[rustfmt::skip] // a table: one line a row
-const BATCHES: [Batch; 6] = [
-    Batch { name: "Serpent ECB",                          cipher: "serpent-256/best",    mode: "",     theirs: Some([42.1, 113.5]) },
-    Batch { name: "Serpent CTR",                          cipher: "serpent-256/best",    mode: "ctr-", theirs: Some([39.7, 100.8]) },
-    Batch { name: "AES-128 ECB without AES instructions", cipher: "aes-128/without-aes", mode: "",     theirs: Some([112.7, 134.4]) },
-    Batch { name: "AES-128 CTR without AES instructions", cipher: "aes-128/without-aes", mode: "ctr-", theirs: Some([99.1, 114.1]) },
-    Batch { name: "AES-128 ECB",                          cipher: "aes-128/best",        mode: "",     theirs: None },
-    Batch { name: "AES-128 CTR",                          cipher: "aes-128/best",        mode: "ctr-", theirs: None },
+const BATCHES: [Batch; 10] = [
+    Batch { name: "Serpent ECB",                          cipher: "serpent-256/best",    mode: "ecb", theirs: Some([42.1, 113.5]) },
+    Batch { name: "Serpent CTR",                          cipher: "serpent-256/best",    mode: "ctr", theirs: Some([39.7, 100.8]) },
+    Batch { name: "AES-128 ECB, scalar",                  cipher: "aes-128/scalar",      mode: "ecb", theirs: Some([112.7, 134.4]) },
+    Batch { name: "AES-128 CTR, scalar",                  cipher: "aes-128/scalar",      mode: "ctr", theirs: Some([99.1, 114.1]) },
+    Batch { name: "Serpent ECB, scalar",                  cipher: "serpent-256/scalar",  mode: "ecb", theirs: None },
+    Batch { name: "Serpent CTR, scalar",                  cipher: "serpent-256/scalar",  mode: "ctr", theirs: None },
+    Batch { name: "AES-128 ECB without AES instructions", cipher: "aes-128/without-aes", mode: "ecb", theirs: None },
+    Batch { name: "AES-128 CTR without AES instructions", cipher: "aes-128/without-aes", mode: "ctr", theirs: None },
+    Batch { name: "AES-128 ECB",                          cipher: "aes-128/best",        mode: "ecb", theirs: None },
+    Batch { name: "AES-128 CTR",                          cipher: "aes-128/best",        mode: "ctr", theirs: None },
 ];
 
 impl Batch {
-    /// The rows block by block, and all blocks in one call.
-    fn ids(&self) -> [String; 2] {
+    /// Our speeds in MiB/s with one block, eight blocks, and all blocks a call.
+    fn ours(&self, record: &Record) -> Result<[f64; 3]> {
+        const MIB: f64 = (1 << 20) as f64;
         let Self { cipher, mode, .. } = self;
-        ["block-by-block", "at-once"].map(|how| format!("calls/{cipher}/{mode}{how}/4096"))
+        let [one, eight, all] = [1, 8, 4096].map(|blocks| {
+            record.gb_per_s(&format!("batch/{cipher}/{mode}/{blocks}")).map(|speed| 1e9 * speed / MIB)
+        });
+        Ok([one?, eight?, all?])
     }
 }
 
-/// Calls with one block, and with many, of the same programs.
+/// Calls with one block, with eight, and with many, of the same programs.
 fn batching(record: &Record) -> Result<String> {
-    const MIB: f64 = (1 << 20) as f64;
-    let mut text = "| MiB/s, one thread | theirs: block by block | 8 blocks a call | gain \
-                    | ours: block by block | 4096 blocks a call | gain |\n|---|---|---|---|---|---|---|\n"
+    let mut text = "| MiB/s, one thread | theirs: block by block | 8 blocks a call | gain | ours: block by block \
+                    | 8 blocks a call | gain | 4096 blocks a call | gain |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for batch in &BATCHES {
         let theirs = batch.theirs.map_or_else(
             || " | | ".to_owned(),
-            |[single, many]| format!("{single} | {many} | {:.2}", many / single),
+            |[single, eight]| format!("{single} | {eight} | {:.2}", eight / single),
         );
-        let [single, many] = batch.ids().map(|id| record.gb_per_s(&id).map(|speed| 1e9 * speed / MIB));
-        let (single, many) = (single?, many?);
-        let _ =
-            writeln!(text, "| {} | {theirs} | {single:.1} | {many:.1} | {:.2} |", batch.name, many / single);
+        let [single, eight, all] = batch.ours(record)?;
+        let _ = writeln!(
+            text,
+            "| {} | {theirs} | {single:.1} | {eight:.1} | {:.2} | {all:.1} | {:.2} |",
+            batch.name,
+            eight / single,
+            all / single
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n| Serpent's speed over that of scalar AES | theirs: block by block | 8 blocks a call \
+         | ours: block by block | 8 blocks a call | 4096 blocks a call |\n|---|---|---|---|---|---|"
+    );
+    let [serpent_ecb, serpent_ctr, aes_ecb, aes_ctr, ..] = &BATCHES;
+    for (name, serpent, aes) in [("ECB", serpent_ecb, aes_ecb), ("CTR", serpent_ctr, aes_ctr)] {
+        let theirs = serpent.theirs.iter().flatten().zip(aes.theirs.iter().flatten());
+        let ours = serpent.ours(record)?.into_iter().zip(aes.ours(record)?);
+        let ratios = theirs.map(|(a, b)| a / b).chain(ours.map(|(a, b)| a / b));
+        let cells: Vec<_> = ratios.map(|ratio| format!("{ratio:.2}")).collect();
+        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
     Ok(text)
 }
+
+/// Ciphers without conversions: our row, and Usuba's published cycles per byte, on another CPU.
+const SLICED: [(&str, &str, &str); 5] = [
+    ("AES-128 `bitsliced`, AVX-512", "aes-encrypt/bitsliced512/avx512", "1.52"),
+    ("AES-128 `hsliced`, AVX-512", "aes-encrypt/hsliced512/avx512", "1.37"),
+    ("AES-128 `bitsliced`, AVX2", "aes-encrypt/bitsliced256/avx2", "–"),
+    ("AES-128 `hsliced`, AVX2; theirs is a whole CTR", "aes-encrypt/hsliced256/avx2", "3.25"),
+    ("Serpent on words, AVX-512; theirs with three bundles", "serpent-encrypt/vsliced512/avx512-x4", "1.79"),
+];
 
 /// One source compared with implementations for one instruction set each, and the length of the source.
 fn source(record: &Record) -> Result<String> {
@@ -207,6 +248,26 @@ fn source(record: &Record) -> Result<String> {
     let peer = |job: &str, who: &str| record.cycles_per_byte(&format!("{job}/again/1048576/{who}"));
     let ten_rounds = record.cycles_per_byte("aes-128-ctr/ten-rounds")?;
     for (name, ours, theirs) in [
+        (
+            "AES-128 ECB, bit-sliced on u64, over RustCrypto's fixslice64",
+            peer("aes-128-ecb", "crossgrain-portable"),
+            peer("aes-128-ecb", "rustcrypto-software"),
+        ),
+        (
+            "AES-256 ECB, bit-sliced on u64, over RustCrypto's fixslice64",
+            peer("aes-256-ecb", "crossgrain-portable"),
+            peer("aes-256-ecb", "rustcrypto-software"),
+        ),
+        (
+            "AES-128 CTR, bit-sliced on u64, over RustCrypto's fixslice64",
+            peer("aes-128-ctr", "crossgrain-portable"),
+            peer("aes-128-ctr", "rustcrypto-software"),
+        ),
+        (
+            "AES-128 CTR, bit-sliced on 128 bits, over OpenSSL's bsaes",
+            peer("aes-128-ctr", "crossgrain-sse2-aes-gfni"),
+            peer("aes-128-ctr", "openssl-masked"),
+        ),
         (
             "AES-128 ECB, over the same written by hand for VAES",
             peer("aes-128-ecb", "crossgrain"),
@@ -234,6 +295,24 @@ fn source(record: &Record) -> Result<String> {
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => drop(writeln!(text, "| {name} | {:.2} |", ours / theirs)),
             _ => drop(writeln!(text, "| {name} | not on this machine |")),
+        }
+    }
+    let _ = writeln!(
+        text,
+        "\n| cipher without conversions, cycles/B | ours | Usuba's, published |\n|---|---|---|"
+    );
+    for (name, id, theirs) in SLICED {
+        let ours = record.cycles_per_byte(id);
+        let ours = ours.map_or_else(|_| "not on this machine".to_owned(), |cycles| format!("{cycles:.2}"));
+        let _ = writeln!(text, "| {name} | {ours} | {theirs} |");
+    }
+    let _ = writeln!(text, "\n| CTR generator, speed-up over one thread | threads | ours |\n|---|---|---|");
+    let _ = writeln!(text, "| theirs: near-linear over cores | | |");
+    for (name, id) in threads::GENERATORS {
+        let speeds = record.threads(&format!("{}{id}/", threads::IN_MEMORY));
+        let one = speeds.get(&1).ok_or("the run has no speed of one thread")?;
+        for (threads, many) in speeds.iter().filter(|(threads, _)| **threads > 1) {
+            let _ = writeln!(text, "| AES-128, {name} | {threads} | {:.2} |", many / one);
         }
     }
     let _ = writeln!(text, "\n| text | lines of code | serves |\n|---|---|---|");

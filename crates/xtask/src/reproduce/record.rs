@@ -14,7 +14,10 @@ use crate::{Result, bench, day, root, rustc};
 /// The median spread above which figures are marked: other processes took part of the time.
 const SPREAD_MAX: f64 = 0.05;
 
-/// A run: its first line tells the machine, each further one a figure.
+/// The CPUs that other processes may use without a mark: services of the system take a few percent.
+const OTHERS_MAX: f64 = 0.1;
+
+/// A run: its first line has the machine, each further one a figure.
 pub(super) struct Record {
     head: Value,
     rows: Vec<Value>,
@@ -32,10 +35,28 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds the rows of another benchmark on this machine.
+    /// Adds the rows of another benchmark on this machine. The run has the higher load of the two.
     pub(super) fn add(&mut self, lines: Vec<Value>) -> Result<()> {
-        self.rows.extend(Self::new(lines)?.rows);
+        let other = Self::new(lines)?;
+        if other.load() > self.load() {
+            self.head["load_average"] = other.head["load_average"].clone();
+        }
+        self.add_others(other.head["cpus_of_others"].as_f64());
+        self.rows.extend(other.rows);
         Ok(())
+    }
+
+    /// The CPUs that other processes used during a part of the run. The busiest part counts.
+    pub(super) fn add_others(&mut self, cpus: Option<f64>) {
+        let most = self.head["cpus_of_others"].as_f64().into_iter().chain(cpus).reduce(f64::max);
+        if let Some(most) = most {
+            self.head["cpus_of_others"] = most.into();
+        }
+    }
+
+    /// The load average when the run began.
+    fn load(&self) -> f64 {
+        self.head["load_average"].as_str().and_then(|load| load.parse().ok()).unwrap_or(0.0)
     }
 
     /// Adds a figure that no benchmark prints.
@@ -77,12 +98,14 @@ impl Record {
             [] => (0.0, 0.0),
             all => (all[all.len() / 2], all[all.len() - 1]),
         };
-        let load: f64 = told("load_average").parse().unwrap_or(0.0);
-        let busy = load > LOAD_MAX || median > SPREAD_MAX;
-        let mark = if busy { "**The machine was busy: do not compare.** " } else { "" };
+        let load = self.load();
+        let others = self.head["cpus_of_others"].as_f64();
+        let busy = load > LOAD_MAX || median > SPREAD_MAX || others.is_some_and(|cpus| cpus > OTHERS_MAX);
+        let others = others.map_or_else(String::new, |cpus| format!(", {cpus:.2} CPUs used by others"));
+        let mark = if busy { "**Do not compare: the machine was busy, or samples spread.** " } else { "" };
         let path = self.path(table)?;
         Ok(format!(
-            "{mark}Ours on {}, {}, load {load:.2}, rustc {}. Samples of a row spread by {:.1} % in the median and {:.1} % at \
+            "{mark}Ours on {}, {}, load {load:.2}{others}, rustc {}. Samples of a row spread by {:.1} % in the median and {:.1} % at \
              most. The run is kept in `{}`.",
             told("machine"),
             told("day"),
@@ -93,12 +116,15 @@ impl Record {
         ))
     }
 
+    /// Cycles per byte of the fastest sample. The benchmark prints those of the median.
     pub(super) fn cycles_per_byte(&self, id: &str) -> Result<f64> {
-        self.figure(id, "cycles_per_byte")
+        let of_median = self.figure(id, "cycles_per_byte")?;
+        Ok(of_median * self.figure(id, "gb_per_s")? / self.gb_per_s(id)?)
     }
 
+    /// The speed of the fastest sample, which other processes disturbed least.
     pub(super) fn gb_per_s(&self, id: &str) -> Result<f64> {
-        self.figure(id, "gb_per_s")
+        self.figure(id, "best_gb_per_s")
     }
 
     /// A figure that [`Record::put`] added.
@@ -115,7 +141,7 @@ impl Record {
     pub(super) fn threads(&self, beginning: &str) -> BTreeMap<usize, f64> {
         let of = |row: &Value| {
             let threads = row["id"].as_str()?.strip_prefix(beginning)?.parse().ok()?;
-            Some((threads, row["gb_per_s"].as_f64()?))
+            Some((threads, row["best_gb_per_s"].as_f64()?))
         };
         self.rows.iter().filter_map(of).collect()
     }

@@ -10,11 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use super::{Record, composition};
-use crate::{Result, cargo, files, root, succeed, target};
+use super::{Record, both_ways, composition};
+use crate::others::Begun;
+use crate::{Result, bench, cargo, files, root, succeed, target};
 
 /// The rows of `crossgrain bench` for threads in memory.
 pub(super) const IN_MEMORY: &str = "threads/aes-128-ctr/";
+
+/// Their kinds of code, with the names in ids.
+pub(super) const GENERATORS: [(&str, &str); 2] =
+    [("by the fastest instructions", "best"), ("without AES instructions", "without-aes")];
 
 /// A memory file system that every Linux has.
 const MEMORY: &str = "/dev/shm";
@@ -56,6 +61,10 @@ pub(super) struct Place {
 }
 
 impl Place {
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Runs the program on `in`, from a file to a file, and returns its seconds and what it printed.
     pub(super) fn run(&self, cap: &str, threads: usize, more: &[&str]) -> Result<(f64, String)> {
         let mut run = Command::new(&self.program);
@@ -95,10 +104,15 @@ impl Place {
 pub(super) fn measure(record: &mut Record) -> Result<()> {
     succeed(cargo().args(["build", "--release", "--quiet", "-p", "crossgrain-cli"]))?;
     let program = root().join(target()).join("release/crossgrain");
+    let peers = bench::peers_program()?;
     let folder = Path::new(MEMORY).join(format!("crossgrain-threads-{}", std::process::id()));
     fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let place = Place { folder, program };
-    let measured = long_runs(&place, record).and_then(|()| composition::measure(&place, record));
+    let begun = Begun::now();
+    let measured = both_ways::measure(&peers, &place, record)
+        .and_then(|()| long_runs(&place, record))
+        .and_then(|()| composition::measure(&place, record));
+    record.add_others(begun.cpus_of_others());
     let removed = fs::remove_dir_all(&place.folder);
     removed.map_err(|error| format!("cannot remove {}: {error}", place.folder.display()))?;
     measured
@@ -124,10 +138,14 @@ fn long_runs(place: &Place, record: &mut Record) -> Result<()> {
     Ok(())
 }
 
-/// Powers of two below the threads of this machine, and these.
-fn counts() -> impl Iterator<Item = usize> {
-    let powers = std::iter::successors(Some(1), |threads| Some(threads * 2));
-    powers.take_while(|&threads| threads < all_threads()).chain([all_threads()])
+/// Every number of threads up to sixteen, then powers of two, and all threads of this machine.
+pub(super) fn counts() -> impl Iterator<Item = usize> {
+    counts_up_to(all_threads())
+}
+
+fn counts_up_to(all: usize) -> impl Iterator<Item = usize> {
+    let next = |&threads: &usize| Some(if threads < 16 { threads + 1 } else { 2 * threads });
+    std::iter::successors(Some(1), next).take_while(move |&threads| threads < all).chain([all])
 }
 
 /// The threads of this machine.
@@ -138,11 +156,13 @@ pub(super) fn all_threads() -> usize {
 /// The tables of a record.
 pub(super) fn table(record: &Record) -> Result<String> {
     let threads = record.get("threads")? as usize;
-    let mut text = format!(
-        "| speed-up over one thread | {threads} threads | 16, by the model | 64, by the model |\n|---|---|---|---|\n\
-         | theirs, 16 processors: decryption, encryption, in total | | 12.4, 5.6, 2.3 | |\n"
+    let mut text = both_ways::tables(record, threads)?;
+    let _ = writeln!(
+        text,
+        "\n| speed-up over one thread | {threads} threads | 16, by the model | 64, by the model |\n|---|---|---|---|\n\
+         | theirs, 16 processors: decryption, encryption, in total | | 12.4, 5.6, 2.3 | |"
     );
-    for (name, id) in [("by the fastest instructions", "best"), ("without AES instructions", "without-aes")] {
+    for (name, id) in GENERATORS {
         let speeds = record.threads(&format!("{IN_MEMORY}{id}/"));
         let (Some(one), Some((most, many))) = (speeds.get(&1), speeds.last_key_value()) else { continue };
         line(&mut text, &format!("in memory, AES-128 in CTR, {name}"), [1.0 / one, 1.0 / many], *most);
@@ -171,7 +191,15 @@ fn line(text: &mut String, name: &str, [one_s, many_s]: [f64; 2], threads: usize
 
 #[cfg(test)]
 mod tests {
-    use super::Model;
+    use super::{Model, counts_up_to};
+
+    #[test]
+    fn any_number_of_threads_begins_with_one() {
+        assert_eq!(counts_up_to(1).collect::<Vec<_>>(), [1]);
+        assert_eq!(counts_up_to(3).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(counts_up_to(40).last(), Some(40));
+        assert_eq!(counts_up_to(40).skip(15).collect::<Vec<_>>(), [16, 32, 40]);
+    }
 
     #[test]
     fn the_model_goes_through_both_times() {
