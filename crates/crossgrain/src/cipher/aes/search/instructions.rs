@@ -157,11 +157,14 @@ impl<W: AesLanes + Lane32, const NK: usize> Kernel for LoadedKeys<'_, W, NK> {
     #[inline(always)]
     fn run(self) -> Start<W, NK> {
         let Self { search: &Search { isa, direction, ref input, .. }, halves } = self;
-        let load = |half: &[u8]| each!(i < 4 => W::load(isa, &half[i * W::BYTES..][..W::BYTES]));
-        let (keys, input) = (load(halves[0]), W::broadcast(isa, input));
-        let state = each!(i < 4 => if direction == Direction::Encrypt { input ^ keys[i] } else { input });
-        let low = W::transpose_lanes(keys);
-        let high = if NK > 4 { W::transpose_lanes(load(halves[1])) } else { low };
+        let [first, second] = halves;
+        // The second half of a short key is missing.
+        let second = if NK > 4 { second } else { first };
+        let input = W::broadcast(isa, input);
+        let low: [W; 4] = each!(i < 4 => W::load(isa, &first[i * W::BYTES..][..W::BYTES]));
+        let high: [W; 4] = each!(i < 4 => W::load(isa, &second[i * W::BYTES..][..W::BYTES]));
+        let state = each!(i < 4 => if direction == Direction::Encrypt { input ^ low[i] } else { input });
+        let (low, high) = (W::transpose_lanes(low), W::transpose_lanes(high));
         Start { state, words: each!(i < NK => if i < 4 { low[i] } else { high[i - 4] }) }
     }
 }
