@@ -35,7 +35,7 @@ const SETUP_BYTES: usize = 3 * 1024 + FRAMES_BYTES;
 const SHALLOW_BYTES: usize = 8 * 1024 + FRAMES_BYTES;
 
 /// The same after longer messages.
-const REGISTERS_BYTES: usize = 16 * 1024 + FRAMES_BYTES;
+const REGISTERS_BYTES: usize = 24 * 1024 + FRAMES_BYTES;
 
 /// The largest depth that every other drop overwrites.
 const DEEP_BYTES: usize = 97 * 1024 + FRAMES_BYTES;
