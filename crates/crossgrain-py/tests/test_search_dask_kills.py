@@ -55,7 +55,8 @@ def encrypted():
 class Killer(threading.Thread):
     """Kills workers of a local cluster at random moments. The cluster starts each again.
 
-    It kills a worker without a shard only if no worker has had one for a while: the search may wait for the kill.
+    It kills the first worker as soon as one has a shard, so that this happens on a machine of any speed. Later, it kills a
+    worker without a shard only if no worker has had one for a while: the search may wait for the kill.
     """
 
     def __init__(self, cluster):
@@ -64,8 +65,8 @@ class Killer(threading.Thread):
         self.killed, self.while_searching = [], 0
 
     def run(self):
-        until = time.monotonic() + PATIENCE_S
-        while len(self.killed) < KILLS and not self.ended.wait(random.uniform(0, 0.4)):
+        until = float("inf")
+        while len(self.killed) < KILLS and not self.ended.wait(random.uniform(0, 0.4) if self.killed else 0.001):
             nanny = random.choice(list(self.cluster.workers.values()))
             worker = self.cluster.scheduler.workers.get(nanny.worker_address)
             # A cluster gives a worker up that dies while it starts. The scheduler may know such a worker already.
