@@ -20,17 +20,17 @@ use crate::arch::{ByteLanes, Isa as _, Kernel, TILE_BYTES, Tile, each, wipe_room
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::layout::convert::{ByteGroup, Group as _};
 
-/// A block before and after the cipher, with a mask of the known bits.
+/// A block of `BYTES` bytes before and after the cipher, with a mask of the known bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct Known<const BYTES: usize = BLOCK_BYTES> {
     /// The direction that leads from `input` to `output`.
     pub direction: Direction,
     /// The block that entered the cipher.
-    pub input: Block,
+    pub input: [u8; BYTES],
     /// The cipher's result.
-    pub output: Block,
+    pub output: [u8; BYTES],
     /// The bits of `output` that are known.
-    pub mask: Block,
+    pub mask: [u8; BYTES],
 }
 
 impl Known {

@@ -150,71 +150,6 @@ fn expand_words(words: &mut impl ScheduleWords, key_words: usize, count: usize) 
     }
 }
 
-/// Words of bytes of any kind, which are also kept as round keys.
-struct KeptWords<S: KeyBytes, F> {
-    s: S,
-    direction: Direction,
-    words: Zeroizing<Vec<[S::Byte; 4]>>,
-    /// Words of the whole schedule.
-    count: usize,
-    keep: F,
-}
-
-impl<S: KeyBytes, F: FnMut(usize, &[S::Byte])> ScheduleWords for KeptWords<S, F> {
-    type Word = [S::Byte; 4];
-
-    #[inline(always)]
-    fn word(&self, i: usize) -> Self::Word {
-        self.words[i]
-    }
-
-    #[inline(always)]
-    fn put(&mut self, i: usize, word: Self::Word) {
-        self.words.push(word);
-        let (round, last) = (i / 4, self.count / 4 - 1);
-        match self.direction {
-            Direction::Encrypt => (self.keep)(4 * i, &word),
-            Direction::Decrypt if round == 0 || round == last => {
-                (self.keep)(16 * (last - round) + 4 * (i % 4), &word);
-            }
-            Direction::Decrypt => {
-                let mixed = mix_column::<S, true>(self.s, word);
-                (self.keep)(16 * (last - round) + 4 * (i % 4), &mixed);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn sum(&self, a: Self::Word, b: Self::Word) -> Self::Word {
-        self.s.sum(a, b)
-    }
-
-    #[inline(always)]
-    fn sub_word(&self, word: Self::Word) -> Self::Word {
-        sub_word_of_bytes(self.s, word)
-    }
-
-    #[inline(always)]
-    fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word {
-        first_of_bytes(self.s, word, constant)
-    }
-}
-
-/// SubWord on bytes of any kind.
-#[inline(always)]
-fn sub_word_of_bytes<S: KeyBytes>(s: S, mut word: [S::Byte; 4]) -> [S::Byte; 4] {
-    s.substitute(|_| 0, &mut word);
-    word
-}
-
-/// SubWord of RotWord, plus a constant in the first byte, on bytes of any kind.
-#[inline(always)]
-fn first_of_bytes<S: KeyBytes>(s: S, word: [S::Byte; 4], constant: u8) -> [S::Byte; 4] {
-    let [a, rest @ ..] = sub_word_of_bytes(s, s.rotate_left(word, 8));
-    let a = s.add(a, s.constant(constant));
-    [a, rest[0], rest[1], rest[2]]
-}
-
 /// Words of bytes of any kind, in memory that the caller wipes.
 struct WordsInPlace<'a, S: KeyBytes> {
     s: S,
@@ -240,28 +175,34 @@ impl<S: KeyBytes> ScheduleWords for WordsInPlace<'_, S> {
     }
 
     #[inline(always)]
-    fn sub_word(&self, word: Self::Word) -> Self::Word {
-        sub_word_of_bytes(self.s, word)
+    fn sub_word(&self, mut word: Self::Word) -> Self::Word {
+        self.s.substitute(|_| 0, &mut word);
+        word
     }
 
     #[inline(always)]
     fn first_of_group(&self, word: Self::Word, constant: u8) -> Self::Word {
-        first_of_bytes(self.s, word, constant)
+        let [a, b, c, d] = self.sub_word(self.s.rotate_left(word, 8));
+        [self.s.add(a, self.s.constant(constant)), b, c, d]
     }
 }
 
+/// Bytes of the round keys of Rijndael with blocks of `BYTES` bytes.
+pub fn round_key_bytes<const BYTES: usize>(key_bytes: usize) -> usize {
+    BYTES * ((key_bytes / 4).max(BYTES / 4) + 7)
+}
+
 /// Expands keys of Rijndael with blocks of `BYTES` bytes in place, for kernels. The first `key_bytes` bytes of `keys`
-/// hold the key. The round keys replace it, in the order in which the direction uses them. Returns their length.
+/// hold the key. The round keys fill `keys`, in the order in which the direction uses them.
 #[inline(always)]
 pub fn expand_in_place<S: KeyBytes, const BYTES: usize>(
     s: S,
     key_bytes: usize,
     direction: Direction,
     keys: &mut [S::Byte],
-) -> usize {
-    let used = BYTES * ((key_bytes / 4).max(BYTES / 4) + 7);
-    let keys = &mut keys[..used];
-    expand_words(&mut WordsInPlace { s, words: keys.as_chunks_mut().0 }, key_bytes / 4, used / 4);
+) {
+    let count = keys.len() / 4;
+    expand_words(&mut WordsInPlace { s, words: keys.as_chunks_mut().0 }, key_bytes / 4, count);
     if direction == Direction::Decrypt {
         let keys = keys.as_chunks_mut::<BYTES>().0;
         keys.reverse();
@@ -271,13 +212,12 @@ pub fn expand_in_place<S: KeyBytes, const BYTES: usize>(
             }
         }
     }
-    used
 }
 
 /// For designs of hardware. Kernels have schedules of their own.
 impl Scheduled for Aes {
     fn round_key_bytes(key_bytes: usize) -> usize {
-        16 * (key_bytes / 4 + 7)
+        round_key_bytes::<16>(key_bytes)
     }
 
     #[inline(always)]
@@ -287,13 +227,11 @@ impl Scheduled for Aes {
         direction: Direction,
         keep: &mut impl FnMut(usize, &[S::Byte]),
     ) {
-        let count = Self::round_key_bytes(key.len()) / 4;
-        let words = Zeroizing::new(Vec::with_capacity(count));
-        let mut all = KeptWords { s, direction, words, count, keep };
-        for (i, word) in key.as_chunks().0.iter().enumerate() {
-            all.put(i, *word);
-        }
-        expand_words(&mut all, key.len() / 4, count);
+        // The key comes first, and the schedule replaces the rest.
+        let mut keys = Zeroizing::new(vec![key[0]; Self::round_key_bytes(key.len())]);
+        keys[..key.len()].copy_from_slice(key);
+        expand_in_place::<S, 16>(s, key.len(), direction, &mut keys);
+        keep(0, &keys);
     }
 }
 

@@ -122,7 +122,11 @@ fn in_rounds<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Directio
 /// Adds a complete search on registers, with a method for the cipher's S-boxes.
 fn registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
-        Some(Box::new(registers::Search::<U, W, Y>::new(W::Isa::detect(features)?, cipher, known)?))
+        Some(Box::new(registers::Described::<U, W, Y>::new(
+            W::Isa::detect(features)?,
+            cipher.key_bytes(),
+            known,
+        )?))
     };
     let (from, names) = (rows.len(), <U::Cipher as Listed>::NAMES);
     let repr = Repr::Bytesliced { bits: W::BITS };

@@ -3,11 +3,7 @@
 //! * [`OnLanes`]: bytes of many keys in registers, with one key per lane.
 //! * [`OneByOne`]: one key after another, with a kernel that encrypts blocks. It runs on every machine.
 //!
-//! Layout of the first: byte i of a key, of its round keys and of the known block is in register i, as in
-//! `Repr::Bytesliced`.
-//!
-//! Invariant: all known bits are compared. A start is the key itself, so the sums of `kernel::search` are correct
-//! for both uses of a table.
+//! The first is the kernel of the described ciphers, `derived::search::registers`. Both compare all known bits.
 //!
 //! Source: as for `aes::description`, whose key expansion and rounds are used here.
 
@@ -17,13 +13,13 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::WideBlocks;
-use crate::arch::{ByteLanes, Isa, Kernel, Wiped, each, eight};
-use crate::block::{Block, Direction};
-use crate::cipher::aes::description::{Aes, WideRounds, expand_in_place};
-use crate::cipher::key_lanes::{Byte, Constants, KeyLanes};
+use crate::arch::{ByteLanes, Wiped};
+use crate::block::Direction;
+use crate::cipher::aes::description::{Aes, WideRounds, expand_in_place, round_key_bytes};
+use crate::cipher::derived::search::registers::{Search, Tried};
+use crate::cipher::key_lanes::{Byte, KeyLanes};
 use crate::cipher::substitution::Substitution;
-use crate::kernel::search::{Inner, Lanes, START_BLOCKS, SearchPart, TableReuse, transposed};
-use crate::layout::repr::block_of_lane;
+use crate::kernel::search::{Inner, Known as KnownBlock, SearchPart, TableReuse};
 
 /// A block of any length before and after the cipher, with a mask of the known bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,26 +34,13 @@ pub struct Known {
     pub mask: Vec<u8>,
 }
 
-/// The same for blocks of `BYTES` bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownBlock<const BYTES: usize> {
-    direction: Direction,
-    input: [u8; BYTES],
-    output: [u8; BYTES],
-    mask: [u8; BYTES],
-}
-
-impl<const BYTES: usize> KnownBlock<BYTES> {
-    /// `None` for blocks of another length.
-    pub fn of(known: &Known) -> Option<Self> {
-        let Known { direction, input, output, mask } = known;
+impl Known {
+    /// The same for blocks of `BYTES` bytes. `None` for blocks of another length.
+    pub fn blocks<const BYTES: usize>(&self) -> Option<KnownBlock<BYTES>> {
+        let Self { direction, input, output, mask } = self;
         let block = |bytes: &[u8]| bytes.try_into().ok();
-        Some(Self { direction: *direction, input: block(input)?, output: block(output)?, mask: block(mask)? })
-    }
-
-    /// The direction from the block that is known in full.
-    pub const fn direction(&self) -> Direction {
-        self.direction
+        let (input, output, mask) = (block(input)?, block(output)?, block(mask)?);
+        Some(KnownBlock { direction: *direction, input, output, mask })
     }
 }
 
@@ -65,119 +48,34 @@ impl<const BYTES: usize> KnownBlock<BYTES> {
 const KEY_BYTES: usize = 32;
 const ROUND_KEY_BYTES: usize = 32 * 15;
 
-/// A kernel for one known block. `Y` is the method of substitution.
-pub struct OnLanes<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> {
-    isa: W::Isa,
-    constants: Arc<Constants<W, Y>>,
-    key_bytes: usize,
-    known: KnownBlock<BYTES>,
-}
+/// Keys on lanes. `Y` is the method of substitution.
+pub type OnLanes<W, Y, const BYTES: usize> = Search<UnderKeys, W, Y, BYTES, ROUND_KEY_BYTES>;
 
-impl<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> Clone for OnLanes<W, Y, BYTES> {
-    fn clone(&self) -> Self {
-        Self { constants: Arc::clone(&self.constants), ..*self }
-    }
-}
+/// The cipher under many keys.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderKeys;
 
-impl<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> fmt::Debug for OnLanes<W, Y, BYTES> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rijndael::search::OnLanes({BYTES} bytes, {} bits)", W::BITS)
-    }
-}
-
-impl<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> OnLanes<W, Y, BYTES> {
-    /// A kernel for keys of this length. `None` if this form of substitution cannot compute the S-boxes.
-    pub fn new(isa: W::Isa, key_bytes: usize, known: KnownBlock<BYTES>) -> Option<Self> {
-        Some(Self { isa, constants: Arc::new(Constants::of::<Aes>()?), key_bytes, known })
-    }
-}
-
-impl<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> Lanes for OnLanes<W, Y, BYTES>
+impl<const BYTES: usize> Tried<BYTES> for UnderKeys
 where
     Aes: WideRounds<BYTES>,
 {
-    /// The bytes of keys.
-    type Start = [W; KEY_BYTES];
+    type Cipher = Aes;
 
-    fn lanes(&self) -> usize {
-        W::BYTES
+    fn round_key_bytes(key_bytes: usize) -> usize {
+        round_key_bytes::<BYTES>(key_bytes)
     }
-
-    fn key_bytes(&self) -> usize {
-        self.key_bytes
-    }
-
-    fn start(&self, key: &[u8], _: TableReuse, blocks: &mut [Block; START_BLOCKS]) {
-        blocks.as_flattened_mut()[..key.len()].copy_from_slice(key);
-    }
-
-    fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; KEY_BYTES] {
-        let [low, high] = [0, 1].map(|half| transposed(self.isa, &blocks[half]));
-        each!(i < KEY_BYTES => if i < 16 { low[i] } else { high[i - 16] })
-    }
-
-    fn run(
-        &self,
-        _: TableReuse,
-        bundles: &[[W; KEY_BYTES]],
-        outer: &[Block; START_BLOCKS],
-        found: &mut [u64],
-    ) -> bool {
-        self.isa.enter(Try { search: self, bundles, outer: outer.as_flattened(), found })
-    }
-
-    fn key_of(&self, lane: usize) -> usize {
-        block_of_lane(W::BITS, W::BYTES, lane)
-    }
-}
-
-/// Tries all bundles with one outer key.
-struct Try<'a, W: ByteLanes, Y: Substitution<W>, const BYTES: usize> {
-    search: &'a OnLanes<W, Y, BYTES>,
-    bundles: &'a [[W; KEY_BYTES]],
-    outer: &'a [u8],
-    found: &'a mut [u64],
-}
-
-/// A byte in every lane.
-#[inline(always)]
-fn same<W: ByteLanes>(isa: W::Isa, byte: u8) -> W {
-    W::splat(isa, eight(byte))
-}
-
-impl<W: ByteLanes, Y: Substitution<W>, const BYTES: usize> Kernel for Try<'_, W, Y, BYTES>
-where
-    Aes: WideRounds<BYTES>,
-{
-    type Output = bool;
 
     #[inline(always)]
-    fn run(self) -> bool {
-        let Self { search, bundles, outer, found } = self;
-        let OnLanes { isa, key_bytes, known, .. } = *search;
-        let KnownBlock { direction, input, output, mask } = known;
-        let lanes = KeyLanes::<Aes, W, Y>::new(isa, &search.constants);
-        let mut round_keys = [Byte(W::splat(isa, 0)); ROUND_KEY_BYTES];
-        let mut any = 0;
-        for (inner, found) in bundles.iter().zip(found) {
-            for (at, byte) in round_keys[..key_bytes].iter_mut().enumerate() {
-                *byte = Byte(inner[at] ^ same(isa, outer[at]));
-            }
-            let used = expand_in_place::<_, BYTES>(lanes, key_bytes, direction, &mut round_keys);
-            let mut block = [Byte(W::splat(isa, 0)); BYTES];
-            for (byte, input) in block.iter_mut().zip(input) {
-                *byte = Byte(same(isa, input));
-            }
-            let block = Aes::wide_rounds(lanes, direction, block, &round_keys[..used]);
-            let mut differing = W::splat(isa, 0);
-            for at in 0..BYTES {
-                let difference = (block[at].0 ^ same(isa, output[at])) & same(isa, mask[at]);
-                differing = W::ternary::<0xfe>(differing, difference, difference);
-            }
-            *found = differing.zero_bytes();
-            any |= *found;
-        }
-        any != 0
+    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+        lanes: KeyLanes<'_, Aes, W, Y>,
+        direction: Direction,
+        key: &[Byte<W>],
+        block: [Byte<W>; BYTES],
+        round_keys: &mut [Byte<W>],
+    ) -> [Byte<W>; BYTES] {
+        round_keys[..key.len()].copy_from_slice(key);
+        expand_in_place::<_, BYTES>(lanes, key.len(), direction, round_keys);
+        Aes::wide_rounds(lanes, direction, block, round_keys)
     }
 }
 

@@ -152,12 +152,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: MATCHES,
     },
     Exception {
-        kernel: "cipher::rijndael::search::Try",
-        isas: &["avx2", "gfni512"],
-        kinds: &[Move],
-        reason: MATCHES,
-    },
-    Exception {
         kernel: "cipher::serpent::search::Try",
         isas: &["sse2", "avx2", "avx512"],
         kinds: &[Move],

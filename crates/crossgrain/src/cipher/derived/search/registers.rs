@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::arch::{ByteLanes, Isa, Kernel, each, eight};
-use crate::block::{Block, Cipher};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::cipher::Scheduled;
 use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
 use crate::cipher::substitution::Substitution;
@@ -22,39 +22,85 @@ use crate::layout::repr::block_of_lane;
 const KEY_BYTES: usize = 32;
 pub(super) const ROUND_KEY_BYTES: usize = 272;
 
-/// A kernel for one known block.
-pub struct Search<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> {
+/// A cipher on blocks of `BYTES` bytes, under many keys. Implementations must be `#[inline(always)]`.
+pub trait Tried<const BYTES: usize>: Send + Sync + 'static {
+    /// The description.
+    type Cipher: Scheduled;
+
+    /// Bytes of the round keys of a key.
+    fn round_key_bytes(key_bytes: usize) -> usize;
+
+    /// Encrypts or decrypts one block per lane under `key`. `round_keys` has as many bytes as they take.
+    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+        lanes: KeyLanes<'_, Self::Cipher, W, Y>,
+        direction: Direction,
+        key: &[Byte<W>],
+        block: [Byte<W>; BYTES],
+        round_keys: &mut [Byte<W>],
+    ) -> [Byte<W>; BYTES];
+}
+
+impl<U: UnderKeys> Tried<BLOCK_BYTES> for U {
+    type Cipher = U::Cipher;
+
+    fn round_key_bytes(key_bytes: usize) -> usize {
+        U::Cipher::round_key_bytes(key_bytes)
+    }
+
+    #[inline(always)]
+    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+        lanes: KeyLanes<'_, U::Cipher, W, Y>,
+        direction: Direction,
+        key: &[Byte<W>],
+        block: [Byte<W>; BLOCK_BYTES],
+        round_keys: &mut [Byte<W>],
+    ) -> [Byte<W>; BLOCK_BYTES] {
+        U::Cipher::round_keys(lanes, key, direction, &mut |place, bytes: &[Byte<W>]| {
+            // This closure only copies, so it need not be inlined.
+            round_keys[place..][..bytes.len()].copy_from_slice(bytes);
+        });
+        U::rounds(lanes, direction, block, round_keys)
+    }
+}
+
+/// A kernel for one known block of `BYTES` bytes, with room for `ROOM` bytes of round keys.
+pub struct Search<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> {
     isa: W::Isa,
     constants: Arc<Constants<W, Y>>,
     key_bytes: usize,
-    known: Known,
+    known: Known<BYTES>,
     of: std::marker::PhantomData<fn() -> U>,
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Clone for Search<U, W, Y> {
+/// The same for ciphers with blocks of 16 bytes.
+pub type Described<U, W, Y> = Search<U, W, Y, BLOCK_BYTES, ROUND_KEY_BYTES>;
+
+impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> Clone
+    for Search<U, W, Y, BYTES, ROOM>
+{
     fn clone(&self) -> Self {
         Self { constants: Arc::clone(&self.constants), ..*self }
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> fmt::Debug for Search<U, W, Y> {
+impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> fmt::Debug
+    for Search<U, W, Y, BYTES, ROOM>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "described_search::Search({} bits)", W::BITS)
+        write!(f, "registers::Search(blocks of {BYTES} bytes, {} bits)", W::BITS)
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Search<U, W, Y> {
+impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize>
+    Search<U, W, Y, BYTES, ROOM>
+{
     /// A kernel for keys of one of the cipher's lengths. `None` if this form of substitution cannot compute
     /// the S-boxes.
     ///
     /// # Panics
     /// If there is no room for its round keys.
-    pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
-        let key_bytes = cipher.key_bytes();
-        assert!(
-            U::Cipher::round_key_bytes(key_bytes) <= ROUND_KEY_BYTES,
-            "more round keys than there is room for"
-        );
+    pub fn new(isa: W::Isa, key_bytes: usize, known: &Known<BYTES>) -> Option<Self> {
+        assert!(U::round_key_bytes(key_bytes) <= ROOM, "more round keys than there is room for");
         let constants = Arc::new(Constants::of::<U::Cipher>()?);
         Some(Self { isa, constants, key_bytes, known: *known, of: std::marker::PhantomData })
     }
@@ -67,7 +113,9 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Search<U, W, Y> {
     }
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Lanes for Search<U, W, Y> {
+impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> Lanes
+    for Search<U, W, Y, BYTES, ROOM>
+{
     /// The bytes of keys.
     type Start = [W; KEY_BYTES];
 
@@ -107,8 +155,8 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Lanes for Search<U, W, Y> {
 }
 
 /// Tries all bundles with one outer key.
-struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Substitution<W>> {
-    search: &'a Search<U, W, Y>,
+struct Try<'a, U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> {
+    search: &'a Search<U, W, Y, BYTES, ROOM>,
     bundles: &'a [[W; KEY_BYTES]],
     outer: &'a [u8],
     found: &'a mut [u64],
@@ -120,7 +168,9 @@ fn same<W: ByteLanes>(isa: W::Isa, byte: u8) -> W {
     W::splat(isa, eight(byte))
 }
 
-impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Kernel for Try<'_, U, W, Y> {
+impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, const ROOM: usize> Kernel
+    for Try<'_, U, W, Y, BYTES, ROOM>
+{
     type Output = bool;
 
     #[inline(always)]
@@ -128,19 +178,15 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>> Kernel for Try<'_, U, W, Y>
         let Self { search, bundles, outer, found } = self;
         let Search { isa, key_bytes, known: Known { direction, input, output, mask }, .. } = *search;
         let lanes = KeyLanes::<U::Cipher, W, Y>::new(isa, &search.constants);
-        let mut round_keys = [Byte(W::splat(isa, 0)); ROUND_KEY_BYTES];
+        let mut round_keys = [Byte(W::splat(isa, 0)); ROOM];
+        let round_keys = &mut round_keys[..U::round_key_bytes(key_bytes)];
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found) {
             let key = each!(i < KEY_BYTES => Byte(inner[i] ^ same(isa, outer[i])));
-            U::Cipher::round_keys(lanes, &key[..key_bytes], direction, &mut |place, bytes: &[Byte<W>]| {
-                // This closure only copies, so it need not be inlined.
-                round_keys[place..][..bytes.len()].copy_from_slice(bytes);
-            });
-            let block = each!(i < 16 => Byte(same(isa, input[i])));
-            let block =
-                U::rounds(lanes, direction, block, &round_keys[..U::Cipher::round_key_bytes(key_bytes)]);
+            let block = each!(i < BYTES => Byte(same(isa, input[i])));
+            let block = U::crypt(lanes, direction, &key[..key_bytes], block, round_keys);
             let mut differing = W::splat(isa, 0);
-            for i in 0..16 {
+            for i in 0..BYTES {
                 let difference = (block[i].0 ^ same(isa, output[i])) & same(isa, mask[i]);
                 differing = W::ternary::<0xfe>(differing, difference, difference);
             }

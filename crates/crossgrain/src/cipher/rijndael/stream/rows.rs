@@ -10,12 +10,12 @@ use crate::block::{Direction, Error};
 #[cfg(feature = "search")]
 use crate::cipher::aes::description::{Aes, WideRounds};
 #[cfg(feature = "search")]
-use crate::cipher::rijndael::search::{BindBlocks, KnownBlock, OnLanes, OneByOne};
+use crate::cipher::rijndael::search::{BindBlocks, OnLanes, OneByOne};
 use crate::cipher::rijndael::{WideBlocks, bitsliced, instructions};
 #[cfg(feature = "search")]
 use crate::cipher::substitution::{self, Substitution};
 #[cfg(feature = "search")]
-use crate::kernel::search::SearchPart;
+use crate::kernel::search::{Known, SearchPart};
 use crate::layout::convert::{Interleave, Network, Transpose};
 use crate::layout::repr::Repr;
 
@@ -98,7 +98,7 @@ pub(super) struct SearchRow<const BYTES: usize> {
 
 /// Binds a search for keys of this length to a known block; `None` if its instructions are missing or not allowed.
 #[cfg(feature = "search")]
-type BindSearch<const BYTES: usize> = fn(Features, usize, KnownBlock<BYTES>) -> Option<Box<dyn SearchPart>>;
+type BindSearch<const BYTES: usize> = fn(Features, usize, Known<BYTES>) -> Option<Box<dyn SearchPart>>;
 
 /// The variants that search for keys from a block that is known in full in this direction.
 #[cfg(feature = "search")]
@@ -144,7 +144,7 @@ fn one_by_one<const BYTES: usize, const WORDS: usize, I: Isa>(
 ) -> SearchRow<BYTES> {
     let variant = search_variant::<I>((BYTES, direction), (repr, ""), 1, key_ns);
     let bind: BindSearch<BYTES> = |features, key_bytes, known| {
-        let (needs, direction) = (I::NEEDS, known.direction());
+        let (needs, direction) = (I::NEEDS, known.direction);
         let rows =
             rows::<BYTES, WORDS>(direction).into_iter().filter(|row| needs.contains(row.variant.needs));
         let row = rows.min_by(|a, b| a.variant.cost_ns(1).total_cmp(&b.variant.cost_ns(1)))?;
@@ -172,7 +172,7 @@ where
         bundle_ns,
     );
     let bind: BindSearch<BYTES> = |features, key_bytes, known| {
-        Some(Box::new(OnLanes::<W, Y, BYTES>::new(W::Isa::detect(features)?, key_bytes, known)?))
+        Some(Box::new(OnLanes::<W, Y, BYTES>::new(W::Isa::detect(features)?, key_bytes, &known)?))
     };
     SearchRow { variant, bind }
 }

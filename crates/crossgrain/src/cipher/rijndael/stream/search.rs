@@ -5,7 +5,7 @@ use super::{Rijndael, Variant};
 use crate::arch::Features;
 use crate::block::Error;
 use crate::cipher::aes::description::{Aes, WideRounds};
-use crate::cipher::rijndael::search::{Known, KnownBlock};
+use crate::cipher::rijndael::search::Known;
 use crate::kernel::search::SearchPart;
 
 /// The cheapest search for keys of a cipher that these features allow, or the variant with this name. Returns its name
@@ -37,7 +37,7 @@ where
 {
     let (block_bytes, len_bytes) = (BYTES, known.input.len());
     let other = || Error::WideInitialLength { cipher: cipher.name(), block_bytes, len_bytes };
-    let block = KnownBlock::of(known).ok_or_else(other)?;
+    let block = known.blocks().ok_or_else(other)?;
     let mut rows = search_rows::<BYTES, WORDS>(known.direction);
     let key_ns = |variant: &Variant| variant.bundle_ns / variant.bundle_blocks as f64;
     rows.sort_by(|a, b| key_ns(&a.variant).total_cmp(&key_ns(&b.variant)));
