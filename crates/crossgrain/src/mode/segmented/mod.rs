@@ -16,10 +16,8 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub(crate) use self::register::{SegmentWork, follow};
-use super::chained::{Chain, Message};
-use super::registry::{
-    CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
-};
+use super::chained::{CFB, Chain, Message};
+use super::registry::{Entry, Make, Mode, Request};
 use super::unauthenticated::{Apply, Place};
 use crate::arch::{Buffers, ClearRegisters};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
@@ -55,19 +53,9 @@ pub type Cfb1 = Segmented<1>;
 pub(super) const CFB8: Entry = Entry {
     name: "cfb8",
     summary: "Cipher feedback of bytes: any length, one block of the cipher for each byte",
-    initial: Initial::Block,
-    lengths: Lengths::Any,
-    keys: 1,
-    cipher_use: CipherUse::Encrypts,
     fused: None,
-    parallel: Parallel::Decryption,
-    any_block_size: true,
-    tag_bytes: &[],
-    aad_strings_max: 0,
-    reuse: Reuse::Parting,
-    admits: every_cipher,
-    wipes_forged: false,
     make: Make::Unauthenticated(make::<8>),
+    ..CFB
 };
 
 pub(super) const CFB1: Entry = Entry {
