@@ -1,18 +1,14 @@
 //! `plan --mixes`: whether mixing representations would pay. The best path of every representation and the best
 //! mixes run end to end, next to the predictions. A second prediction leaves out the costs of all conversions.
 
-use crossgrain::engine::tune::end_to_end;
+use crossgrain::engine::tune::{Contender, Field, contend_on};
 use crossgrain::plan::compose::{self, Cost, Edge, Flow, Path};
-use crossgrain::plan::measure::{Measured, Sampling};
 
 use super::case::{Case, home};
 use crate::error::Error;
 
 /// Mixes that are timed.
 const MIXES: usize = 8;
-
-/// The number of turns that are counted.
-const TURNS: usize = 15;
 
 /// Milliseconds for all runs, unless a budget is given.
 const RUNS_MS: u64 = 3000;
@@ -47,13 +43,9 @@ impl Mixes {
         let graph = flow.at(facts.len_bytes);
         let mut paths: Vec<_> = case.report.pure.iter().filter_map(|form| form.whole.clone()).collect();
         paths.extend(graph.mixed(MIXES));
-        let plans = paths.iter().map(|path| job_flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
-        let samples = plans.len() as u64 * (TURNS as u64 + 3);
-        let sampling =
-            Sampling { turns: TURNS, sample_ns: budget_ms.unwrap_or(RUNS_MS) * 1_000_000 / samples.max(1) };
-        let measured = end_to_end(case.job()?, &facts.limits(), &plans, len_bytes, sampling, clock_ns)?;
-        let mut runs: Vec<_> = paths.into_iter().zip(measured).map(|run| Run::of(flow, run)).collect();
-        runs.sort_by(|a, b| a.measured_ns.total_cmp(&b.measured_ns));
+        let field = Field { len_bytes, budget_ms: budget_ms.unwrap_or(RUNS_MS), ..Field::default() };
+        let runs = contend_on(case.job()?, &facts.limits(), (job_flow, paths), field, clock_ns)?;
+        let runs = runs.into_iter().map(|run| Run::of(flow, run)).collect();
         let free = without_conversions(flow).and_then(|free| free.at(facts.len_bytes).best());
         let free = free.map_err(|error| Error::usage(error.to_string()))?;
         Ok(Self { runs, free })
@@ -83,7 +75,7 @@ impl Mixes {
 }
 
 impl Run {
-    fn of(flow: &Flow, (path, measured): (Path, Measured)) -> Self {
+    fn of(flow: &Flow, Contender { path, measured, .. }: Contender) -> Self {
         let edges = path.steps.iter().map(|step| (&flow.edges()[step.edge], step.cost_ns));
         let computing: Vec<_> = edges.filter(|(edge, _)| !flow.parts_of(edge).is_empty()).collect();
         let free_ns = computing.iter().map(|(_, cost_ns)| cost_ns).sum();

@@ -7,7 +7,7 @@ mod confirm;
 mod whole;
 
 pub use confirm::{Confirmed, Contradiction, confirm};
-pub use whole::{Contender, Field, contend, end_to_end};
+pub use whole::{Contender, Field, contend, contend_on, end_to_end};
 
 use std::cell::RefCell;
 use std::fmt;

@@ -64,10 +64,24 @@ pub fn contend(
 ) -> Result<Vec<Contender>, Error> {
     let flow = JobFlow::new(job, limits, costs)?;
     let paths = candidates(&flow.flow().at(field.len_bytes as u64), field)?;
+    contend_on(job, limits, (&flow, paths), field, clock_ns)
+}
+
+/// Runs these paths of a job's flow, whatever `field` chooses. The fastest comes first.
+///
+/// # Errors
+/// As [`contend`].
+pub fn contend_on(
+    job: Job,
+    limits: &Limits,
+    (flow, paths): (&JobFlow, Vec<Path>),
+    Field { len_bytes, budget_ms, .. }: Field,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Vec<Contender>, Error> {
     let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
-    let samples = plans.len() * (TURNS + 3);
-    let sampling = Sampling { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
-    let measured = end_to_end(job, limits, &plans, field.len_bytes, sampling, clock_ns)?;
+    let samples = (plans.len() * (TURNS + 3)).max(1);
+    let sampling = Sampling { turns: TURNS, sample_ns: budget_ms * 1_000_000 / samples as u64 };
+    let measured = end_to_end(job, limits, &plans, len_bytes, sampling, clock_ns)?;
     let contender = |((path, plan), measured)| Contender { path, plan, measured };
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
     contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
