@@ -159,7 +159,7 @@ fn refusals() {
     }
 }
 
-/// By a mask and by a list, with whole and with partly known blocks, in every mode.
+/// Masks and lists, whole blocks and partly known ones, and every mode are searched.
 #[test]
 fn a_search_finds_the_key() {
     for cipher in Rijndael::ALL {

@@ -159,7 +159,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Times both programs for every format whose name contains one of these texts; for all if there are none.
+/// Times both programs for every format whose name contains one of these texts, or for all formats without texts.
 ///
 /// # Errors
 /// If a file cannot be made, or a program does not find its passphrase.
@@ -290,7 +290,7 @@ impl Place {
         if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned()) }
     }
 
-    /// What a search prints, which must have found the passphrase.
+    /// Runs a search, which must find the passphrase, and returns the printed text.
     fn told(&self, search: &mut Command) -> Result<String> {
         let done = search.current_dir(&self.0).stdin(Stdio::null()).output();
         let done = done.map_err(|error| format!("cannot search: {error}"))?;
