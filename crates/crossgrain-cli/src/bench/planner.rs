@@ -44,6 +44,8 @@ struct Finding {
     behind: [f64; 3],
     /// The prediction error of the path chosen by measured costs, in percent.
     prediction: f64,
+    /// The largest prediction error of the ten fastest paths, in percent.
+    prediction_of_ten: f64,
     /// The fastest path that mixes representations, and its time as a multiple of the best pure form's. Some
     /// searches have none.
     mixed: Option<(String, f64)>,
@@ -151,6 +153,7 @@ fn found(
     let fastest = |mixes: bool| every.iter().find(|one| flow.flow().mixes(&one.path) == mixes);
     let pure = fastest(false).ok_or_else(nothing)?;
     let percent = |ns: f64, of_ns: f64| 100.0 * (ns / of_ns - 1.0);
+    let off = |one: &Contender| percent(one.path.total_ns, one.measured.fastest_ns).abs();
     Ok(Finding {
         id,
         paths: every.len(),
@@ -158,6 +161,7 @@ fn found(
         gb_per_s: field.len_bytes as f64 / best_ns,
         behind: [by_estimate_ns, by_measure_ns, by_exhaustive_ns].map(|ns| percent(ns, best_ns)),
         prediction: percent(measured.cost.at(field.len_bytes as u64), by_measure_ns),
+        prediction_of_ten: every.iter().take(10).map(off).fold(0.0, f64::max),
         mixed: fastest(true).map(|mixed| (told(mixed), mixed.measured.fastest_ns / pure.measured.fastest_ns)),
         search_ms,
     })
@@ -172,15 +176,16 @@ fn head(printer: &mut Printer) -> Result<(), Error> {
     if printer.json {
         return Ok(());
     }
-    printer.line("behind the best of all paths run, by effort; predicted against measured; best mix / best pure form\n")?;
+    printer.line("behind the best of all paths run, by effort; predicted against measured, for the choice and at most for the ten fastest; best mix / best pure form\n")?;
     printer.line(format_args!(
-        "{:40} {:>5} {:>8} {:>9} {:>9} {:>10} {:>10} {:>8}  best",
-        "job", "paths", "GB/s", "estimate", "measure", "exhaustive", "predicted", "mix/pure"
+        "{:40} {:>5} {:>8} {:>9} {:>9} {:>10} {:>10} {:>7} {:>8}  best",
+        "job", "paths", "GB/s", "estimate", "measure", "exhaustive", "predicted", "of ten", "mix/pure"
     ))
 }
 
 fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
-    let Finding { id, paths, best, gb_per_s, behind, prediction, mixed, search_ms } = finding;
+    let Finding { id, paths, best, gb_per_s, behind, prediction, prediction_of_ten, mixed, search_ms } =
+        finding;
     let [estimate, measure, exhaustive] = behind;
     let (mixed, mixed_to_pure) = mixed.as_ref().map(|(mixed, ratio)| (mixed, ratio)).unzip();
     if printer.json {
@@ -188,12 +193,13 @@ fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
             "plan": id, "paths": paths, "best": best, "gb_per_s": gb_per_s,
             "estimate_behind_percent": estimate, "measure_behind_percent": measure,
             "exhaustive_behind_percent": exhaustive, "prediction_off_percent": prediction,
+            "prediction_off_of_ten_best_percent": prediction_of_ten,
             "mixed": mixed, "mixed_to_pure": mixed_to_pure, "search_ms": search_ms,
         }));
     }
     printer.line(format_args!(
         "{id:40} {paths:>5} {gb_per_s:>8.3} {estimate:>+8.1}% {measure:>+8.1}% {exhaustive:>+9.1}% \
-         {prediction:>+9.1}% {:>8}  {best}",
+         {prediction:>+9.1}% {prediction_of_ten:>6.1}% {:>8}  {best}",
         mixed_to_pure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
     ))
 }
@@ -206,6 +212,7 @@ fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> 
         count(&|one| one.behind[1] <= measure_bar),
         count(&|one| one.behind[2] <= exhaustive_bar),
         count(&|one| one.prediction.abs() <= prediction_bar),
+        count(&|one| one.prediction_of_ten <= prediction_bar),
     ];
     let search_ms = findings.iter().map(|one| one.search_ms).fold(0.0, f64::max);
     let mixes = findings.iter().filter_map(|one| Some((&one.id, one.mixed.as_ref()?)));
@@ -215,16 +222,18 @@ fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> 
         return printer.line(json!({
             "jobs": findings.len(), "measure_within_5_percent": met[0],
             "exhaustive_within_2_percent": met[1], "prediction_within_10_percent": met[2],
-            "mixing_gains": gaining, "longest_search_ms": search_ms,
+            "ten_predictions_within_10_percent": met[3], "mixing_gains": gaining, "longest_search_ms": search_ms,
         }));
     }
     printer.line(format_args!(
         "\nof {} jobs: measure within {measure_bar} % of the best in {}, exhaustive within {exhaustive_bar} % in {}, \
-         predicted within {prediction_bar} % of measured in {}; the longest search took {search_ms:.1} ms",
+         predicted within {prediction_bar} % of measured in {}, and all of the ten fastest in {}; \
+         the longest search took {search_ms:.1} ms",
         findings.len(),
         met[0],
         met[1],
         met[2],
+        met[3],
     ))?;
     let Some((id, (mixed, ratio))) = best else { return Ok(()) };
     let percent = 100.0 * (1.0 - ratio).abs();
