@@ -142,7 +142,8 @@ pub use soft_float::computed as computed_by_integers;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{
-    wipe, wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack, wiping_deep_stack, wiping_stack,
+    wipe, wipe_deep_stack, wipe_longer_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack,
+    wiping_deep_stack, wiping_stack,
 };
 pub use widest::{Work, Work64, on_widest, on_widest64};
 pub use wiped::Wiped;
@@ -432,6 +433,12 @@ pub trait CarrylessLanes: ByteLanes {
 
     /// The XOR of the two products of a low half with a high half, in each lane.
     fn cross_products(self, other: Self) -> Self;
+
+    /// Each block moved up by one lane. The last block of `before` enters the lowest lane.
+    fn preceded_by(self, before: Self) -> Self;
+
+    /// The block of the lowest lane, in every lane.
+    fn lowest_in_all(self) -> Self;
 }
 
 /// A register of AES states on which the CPU computes AES rounds (FIPS 197 §5). No CPU has these without carry-less products.
@@ -476,12 +483,6 @@ pub trait AesLanes: CarrylessLanes {
     /// The sum of the low 64 bits of each lane with the other's, modulo 2⁶⁴, little-endian. The high 64 bits of `other` must be zero;
     /// those of `self` stay.
     fn add_low_u64(self, other: Self) -> Self;
-
-    /// Each block moved up by one lane. The last block of `before` enters the lowest lane.
-    fn preceded_by(self, before: Self) -> Self;
-
-    /// The block of the lowest lane, in every lane.
-    fn lowest_in_all(self) -> Self;
 
     /// The first result has the even lanes of `a`, then those of `b`; the second has the odd lanes. Registers of one lane stay as they
     /// are.

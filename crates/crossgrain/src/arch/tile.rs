@@ -138,6 +138,9 @@ const SETUP_STACK_BYTES: usize = 3 * 1024;
 /// mode. `tests/stack.rs` measures it, and `tests/memory.rs` finds no secret.
 const SHALLOW_STACK_BYTES: usize = 8 * 1024;
 
+/// More stack than single messages of any length use on AES instructions, plus the same frames.
+const LONGER_STACK_BYTES: usize = 16 * 1024;
+
 /// More stack than single messages use on registers, plus the frames of callers above the drop of a mode. OCB with
 /// Serpent on AVX2, four bundles side by side, uses most: 18.5 KiB. `tests/memory.rs` finds no secret.
 const STACK_BYTES: usize = 24 * 1024;
@@ -162,7 +165,14 @@ pub fn wipe_shallow_stack() {
     clear_registers();
 }
 
-/// [`wipe_shallow_stack`] with more bytes, for use after functions that worked on registers.
+/// [`wipe_shallow_stack`] with more bytes, for use after longer messages on AES instructions.
+#[inline(never)]
+pub fn wipe_longer_stack() {
+    wipe(&mut [0; LONGER_STACK_BYTES]);
+    clear_registers();
+}
+
+/// [`wipe_longer_stack`] with more bytes, for use after functions that worked on registers.
 #[inline(never)]
 pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::bound::Bound;
-use crate::arch::{wipe_deep_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack};
+use crate::arch::{wipe_deep_stack, wipe_longer_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack};
 use crate::plan::{Fused, Plan};
 use crate::variant::{Action, Variant};
 
@@ -13,6 +13,8 @@ pub(super) enum Depth {
     /// As deep as AES instructions on short messages.
     #[default]
     Shallow,
+    /// As deep as AES instructions on longer messages.
+    Longer,
     /// As deep as all messages on registers.
     Registers,
     /// As deep as runs over tiles.
@@ -27,7 +29,8 @@ impl AtomicDepth {
     pub(super) fn get(&self) -> Depth {
         match self.0.load(Ordering::Relaxed) {
             0 => Depth::Shallow,
-            1 => Depth::Registers,
+            1 => Depth::Longer,
+            2 => Depth::Registers,
             _ => Depth::Tiles,
         }
     }
@@ -74,6 +77,7 @@ impl Depth {
     pub(super) fn wipe(self) {
         match self {
             Self::Shallow => wipe_shallow_stack(),
+            Self::Longer => wipe_longer_stack(),
             Self::Registers => wipe_stack(),
             Self::Tiles => wipe_deep_stack(),
         }
@@ -84,6 +88,7 @@ impl Depth {
     pub(super) fn wipe_setup(self) {
         match self {
             Self::Shallow => wipe_setup_stack(),
+            Self::Longer => wipe_longer_stack(),
             Self::Registers | Self::Tiles => wipe_stack(),
         }
     }

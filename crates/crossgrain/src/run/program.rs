@@ -96,7 +96,7 @@ impl Program {
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
         let depth = narrower.iter().map(|bound| bound.depth).fold(widest.depth, Depth::max);
         // Binding several kernels uses more of the stack than binding one.
-        let depth = if narrower.is_empty() { depth } else { depth.max(Depth::Registers) };
+        let depth = if narrower.is_empty() { depth } else { depth.max(Depth::Longer) };
         let (cipher, features, reached) = (keys.cipher(), keys.features(), AtomicDepth::default());
         let wipes_stack = false;
         Ok(Self { widest, narrower, plans, counts, threads, cipher, features, depth, reached, wipes_stack })
@@ -176,7 +176,7 @@ impl Program {
     /// Records that work ran that uses more stack than short messages do.
     #[inline(always)]
     pub(crate) fn ran_deeper(&self) {
-        self.reached.raise(Depth::Registers);
+        self.reached.raise(Depth::Longer);
     }
 
     /// Overwrites the stack below the caller as deep as key set-up uses it.

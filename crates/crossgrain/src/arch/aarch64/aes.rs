@@ -41,6 +41,16 @@ impl<I: AesIsa> CarrylessLanes for Vector<I> {
         let swapped = vector!(vextq_u8::<8>(other.0, other.0));
         self.low_product(swapped) ^ self.high_product(swapped)
     }
+
+    #[inline(always)]
+    fn preceded_by(self, before: Self) -> Self {
+        before
+    }
+
+    #[inline(always)]
+    fn lowest_in_all(self) -> Self {
+        self
+    }
 }
 
 impl<I: AesIsa> AesLanes for Vector<I> {
@@ -86,16 +96,6 @@ impl<I: AesIsa> AesLanes for Vector<I> {
     #[inline(always)]
     fn add_low_u64(self, other: Self) -> Self {
         vector!(vreinterpretq_u8_u64(vaddq_u64(vreinterpretq_u64_u8(self.0), vreinterpretq_u64_u8(other.0))))
-    }
-
-    #[inline(always)]
-    fn preceded_by(self, before: Self) -> Self {
-        before
-    }
-
-    #[inline(always)]
-    fn lowest_in_all(self) -> Self {
-        self
     }
 
     #[inline(always)]

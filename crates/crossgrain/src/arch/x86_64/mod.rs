@@ -578,18 +578,6 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn preceded_by(self, before: Self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn lowest_in_all(self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { R::broadcast(self.0.lowest_lane()) }, PhantomData)
-    }
-
-    #[inline(always)]
     fn unzip_blocks(a: Self, b: Self) -> (Self, Self) {
         // SAFETY: values of this type exist, so its instructions do.
         let (even, odd) = unsafe { R::unzip_lanes(a.0, b.0) };
@@ -629,5 +617,17 @@ impl<R: Raw, I: CarrylessIsa> CarrylessLanes for Vector<R, I> {
     fn cross_products(self, other: Self) -> Self {
         // SAFETY: a value of this type exists, so its products do.
         Self(unsafe { self.0.carryless::<0x01>(other.0).xor(self.0.carryless::<0x10>(other.0)) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn preceded_by(self, before: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn lowest_in_all(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { R::broadcast(self.0.lowest_lane()) }, PhantomData)
     }
 }

@@ -28,7 +28,7 @@ mod together;
 
 use self::bundles::Longer;
 use self::end::{Alone, End};
-use self::round1::FIRST_COUNTERS;
+use self::round1::FIRST_BYTES_MAX;
 pub(super) use self::round1::Round1Table;
 pub(super) use self::together::{Short, TOGETHER};
 use super::instructions::{Cipher, IN_FLIGHT, halves};
@@ -36,7 +36,7 @@ use super::key::WideKeys;
 use crate::arch::{AesLanes, Isa, wipe};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
-use crate::mode::gcm::ghash::{FIRST_POWERS, Powers, ShortHash};
+use crate::mode::gcm::ghash::{Powers, ShortHash};
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
 
 /// The cipher and parameters for all messages.
@@ -72,6 +72,13 @@ impl<'a, W: AesLanes> With<'a, W> {
         self.params.ghash.powers()
     }
 
+    /// Whether the first counters, and the powers that were computed, serve a message.
+    #[inline(always)]
+    fn is_served_by_first(&self, message: &AeadMessage<'_>) -> bool {
+        let (len_bytes, aad) = (message.buffers.len_bytes(), blocks_of(message.aad.len()));
+        len_bytes <= FIRST_BYTES_MAX && blocks_of(len_bytes) + aad < self.powers().count()
+    }
+
     /// Computes the whole tables for messages that the first entries do not serve, unless they are there.
     #[inline(always)]
     pub(super) fn prepare(&self) {
@@ -79,15 +86,6 @@ impl<'a, W: AesLanes> With<'a, W> {
         self.params.ghash.raise_all();
     }
 }
-
-/// Whether the first powers and the first counters serve a message.
-#[inline(always)]
-const fn is_served_by_first(message: &AeadMessage<'_>) -> bool {
-    let (data, aad) = (blocks_of(message.buffers.len_bytes()), blocks_of(message.aad.len()));
-    data <= GcmParams::SHORT_BYTES_MAX / BLOCK_BYTES && data + aad < FIRST_POWERS
-}
-
-const _: () = assert!(2 + GcmParams::SHORT_BYTES_MAX / BLOCK_BYTES <= FIRST_COUNTERS);
 
 /// Seals or opens a message, and returns whether its tag is correct:
 /// [`GcmKernel::one`](crate::mode::gcm::kernel::GcmKernel::one).
@@ -103,7 +101,7 @@ pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mu
 /// Messages of all other lengths.
 #[inline(never)]
 fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
-    if !is_served_by_first(message) {
+    if !with.is_served_by_first(message) {
         with.prepare();
     }
     let len_bytes = message.buffers.len_bytes();

@@ -54,8 +54,14 @@ struct Table<const COUNTERS: usize> {
     after_round_1: [Block; COUNTERS],
 }
 
-/// Entries of `first`: the counters of the tag and of 64 bytes of data, rounded up to a whole register.
-pub(super) const FIRST_COUNTERS: usize = 8;
+/// Entries of `first`: counter 0, that of the tag, and those of [`FIRST_BYTES_MAX`] bytes of data, rounded up to a whole
+/// register.
+const FIRST_COUNTERS: usize = 24;
+
+/// The most bytes of data that the entries of `first` serve.
+pub(super) const FIRST_BYTES_MAX: usize = 320;
+
+const _: () = assert!(2 + FIRST_BYTES_MAX / BLOCK_BYTES <= FIRST_COUNTERS);
 
 /// Entries of `all`: one for each lowest byte, then those from 0 on again, for registers that begin near the
 /// end.

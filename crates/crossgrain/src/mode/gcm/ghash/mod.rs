@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 use self::field::Factor;
 pub(crate) use self::field::{Field, Product};
 pub(crate) use self::sums::{ShortHash, Sums};
-use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Line, Wiped, for_each_register};
+use crate::arch::{CarrylessLanes, Features, Isa, Kernel, Line, Wiped, for_each_register, unrolled};
 use crate::block::{BLOCK_BYTES, Block};
 
 /// GHASH or POLYVAL with one key.
@@ -57,7 +57,7 @@ impl Ghash {
         self.powers.begin(first.to_le_bytes(), folded(first).to_le_bytes(), order);
         self.all.take();
         if let Some(by_products) = &self.by_products {
-            by_products.raise(&mut self.powers, FIRST_POWERS);
+            by_products.raise_first(&mut self.powers);
         }
     }
 
@@ -91,7 +91,7 @@ impl Ghash {
     }
 
     /// The powers of the key that were computed, for kernels of carry-less products: the first
-    /// [`FIRST_POWERS`], or all after [`Ghash::raise_all`].
+    /// ones, or all after [`Ghash::raise_all`].
     #[inline]
     pub(crate) fn powers(&self) -> &Powers {
         self.all.get().map_or(&self.powers, |all| all)
@@ -246,8 +246,11 @@ const BESIDES: usize = 8;
 /// The number of powers for the widest registers.
 const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
-/// Powers that are computed with the key: enough for 64 bytes, some associated data and the lengths.
-pub(crate) const FIRST_POWERS: usize = 8;
+/// Powers that are computed with the key, for registers of `lanes` blocks: on four lanes enough for 320 bytes, some
+/// associated data and the lengths, otherwise for 64 to 160 bytes. Fewer lanes take longer for each power.
+const fn first_powers(lanes: usize) -> usize {
+    if lanes == 1 { 8 } else { 6 * lanes }
+}
 
 /// The powers of a key in lane order.
 ///
@@ -321,6 +324,38 @@ impl Powers {
         (self.in_second_lane.lanes.0[1], self.in_second_lane.folded.0[1]) = (power, folded);
     }
 
+    /// The number of powers that were computed.
+    #[inline(always)]
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The register of the lowest powers, from the first one.
+    #[inline(always)]
+    fn lowest<W: CarrylessLanes>(&self, isa: W::Isa, field: &Field<W>) -> W {
+        let first = self.one::<W>(isa, 1);
+        let (mut numbered, mut lowest) = ([first; LANES_MAX], first);
+        for number in 2..=W::BITS / 128 {
+            let half = number / 2;
+            let power = field.reduced(Product::of(numbered[half - 1], numbered[number - half - 1]));
+            (numbered[number - 1], lowest) = (power, lowest.preceded_by(power));
+        }
+        lowest
+    }
+
+    /// Keeps register `at` of the powers, the lowest being register 0.
+    #[inline(always)]
+    fn keep<W: CarrylessLanes>(&mut self, field: &Field<W>, at: usize, register: W) {
+        let (blocks, folded) = (W::BITS / 128, field.folded(register));
+        let place = POWERS_MAX - (at + 1) * blocks;
+        register.store(self.blocks[place..][..blocks].as_flattened_mut());
+        folded.store(self.folded[place..][..blocks].as_flattened_mut());
+        if let Some(across) = self.across.get_mut(at) {
+            register.lowest_in_all().store(&mut across.lanes.bytes_mut()[..W::BYTES]);
+            folded.lowest_in_all().store(&mut across.folded.bytes_mut()[..W::BYTES]);
+        }
+    }
+
     /// Whether there are enough powers to hash `len_bytes` bytes. A stride needs a power for each of its
     /// blocks.
     const fn serves(&self, len_bytes: usize) -> bool {
@@ -370,6 +405,9 @@ trait Absorb: Send + Sync {
     /// Computes the first `count` powers from the first one.
     fn raise(&self, powers: &mut Powers, count: usize);
 
+    /// Computes the powers that belong to every new key of GHASH.
+    fn raise_first(&self, powers: &mut Powers);
+
     /// Absorbs one block or more.
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]);
 }
@@ -384,7 +422,7 @@ impl<W: CarrylessLanes> ByProducts<W> {
         // GCM-SIV has a key per message, so only the powers that its length needs are computed.
         let lanes = W::BITS / 128;
         let count = match powers.order {
-            Order::Reversed => FIRST_POWERS,
+            Order::Reversed => first_powers(lanes),
             Order::AsItIs if len_bytes < STRIDE * W::BYTES => lanes,
             Order::AsItIs => STRIDE * lanes,
         };
@@ -400,13 +438,19 @@ impl<W: CarrylessLanes> Absorb for ByProducts<W> {
         (powers.register_bits, powers.count) = (W::BITS, count);
     }
 
+    fn raise_first(&self, powers: &mut Powers) {
+        self.raise(powers, first_powers(W::BITS / 128));
+    }
+
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]) {
         self.0.enter(AbsorbBlocks::<W> { isa: self.0, powers, sum, blocks });
     }
 }
 
-/// Computes powers towards lower indices, one register at a time: the highest known powers, k of them, are
-/// multiplied by power k.
+/// Computes the first powers, as many as the last field tells: whole registers.
+///
+/// Powers 1 to k times power k are powers k + 1 to 2k. The products of such a pass do not wait for one another. The first
+/// registers stay in registers, so that no product waits for a store.
 struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut Powers, usize);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
@@ -415,31 +459,23 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, all, needed) = self;
-        let powers = &mut all.blocks[POWERS_MAX - needed..POWERS_MAX];
-        let folded = &mut all.folded[POWERS_MAX - needed..POWERS_MAX];
+        let lanes = W::BITS / 128;
+        assert!(needed.is_multiple_of(lanes) && needed <= POWERS_MAX);
         let field = Field::<W>::new(isa, Order::AsItIs);
-        let (lanes, mut left, mut full) = (W::BITS / 128, powers.len() - 1, None);
-        while left > 0 {
-            let known = &powers[left..];
-            let count = known.len().min(lanes).min(left);
-            // Loads from memory only at first: a register read right after it was stored in parts would
-            // stall.
-            let highest = match full {
-                Some(register) => register,
-                None => W::load_lanes(isa, known[..count].as_flattened()),
-            };
-            let beyond = W::broadcast(isa, &known[known.len() - count]);
-            let higher = field.reduced(Product::of(highest, beyond));
-            higher.store_lanes(powers[left - count..left].as_flattened_mut());
-            field.folded(higher).store_lanes(folded[left - count..left].as_flattened_mut());
-            full = if count == lanes { Some(higher) } else { None };
-            left -= count;
-        }
-        for registers in 1..=needed.min(STRIDE * lanes) / lanes {
-            let power: W = all.one(isa, registers * lanes);
-            let place = &mut all.across[registers - 1];
-            power.store(&mut place.lanes.bytes_mut()[..W::BYTES]);
-            field.folded(power).store(&mut place.folded.bytes_mut()[..W::BYTES]);
+        let mut registers = [all.lowest(isa, &field); STRIDE];
+        all.keep(&field, 0, registers[0]);
+        unrolled!(at in [1 2 3 4 5 6 7] {
+            if at * lanes < needed {
+                let before = 1 << at.ilog2();
+                let highest = registers[before - 1].lowest_in_all();
+                registers[at] = field.reduced(Product::of(registers[at - before], highest));
+                all.keep(&field, at, registers[at]);
+            }
+        });
+        let highest = registers[STRIDE - 1].lowest_in_all();
+        for at in STRIDE..needed / lanes {
+            let from = all.from(isa, (at - STRIDE + 1) * lanes);
+            all.keep(&field, at, field.reduced(Product::of(from, highest)));
         }
     }
 }
