@@ -39,7 +39,7 @@ pub(super) fn schedules<C: Scheduled>(
 ) {
     let of = |at: usize| byte(&key[at / BLOCK_BYTES], bundle, at % BLOCK_BYTES);
     let key_bits: Zeroizing<Vec<_>> = Zeroizing::new((0..key_bytes).map(of).collect());
-    C::round_keys(Gates::of::<C>(), &key_bits, direction, &mut |place, bytes: &[[u64; 8]]| {
+    C::round_keys(Gates::<u64>::of::<C>(), &key_bits, direction, &mut |place, bytes: &[[u64; 8]]| {
         for (at, bits) in (place..).zip(bytes) {
             put(&mut round_keys[at / BLOCK_BYTES], bundle, at % BLOCK_BYTES, bits);
         }
@@ -56,7 +56,7 @@ pub(super) fn on_bytes<C: OnBytes>(
 ) {
     let of = |at: usize| byte(&round_keys[at / BLOCK_BYTES], bundle, at % BLOCK_BYTES);
     let keys: Zeroizing<Vec<_>> = Zeroizing::new((0..BLOCK_BYTES * round_keys.len()).map(of).collect());
-    let bytes = C::rounds(Gates::of::<C>(), direction, each!(i < 16 => same(block[i])), &keys);
+    let bytes = C::rounds(Gates::<u64>::of::<C>(), direction, each!(i < 16 => same(block[i])), &keys);
     for (at, bits) in bytes.iter().enumerate() {
         put(state, bundle, at, bits);
     }
@@ -78,7 +78,7 @@ pub(super) fn on_words<C: OnWords>(
     let key = |at: usize| word(&|i| byte(&round_keys[at / 4], bundle, 4 * (at % 4) + i));
     let keys: Zeroizing<Vec<_>> = Zeroizing::new((0..4 * round_keys.len()).map(key).collect());
     let words = each!(at < 4 => word(&|i| same(block[4 * at + i])));
-    let words = C::rounds(Gates::of::<C>(), direction, words, &keys);
+    let words = C::rounds(Gates::<u64>::of::<C>(), direction, words, &keys);
     for at in 0..BLOCK_BYTES {
         put(state, bundle, at, &each!(bit < 8 => words[at / 4][8 * (3 - at % 4) + bit]));
     }

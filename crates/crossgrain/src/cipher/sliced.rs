@@ -3,13 +3,16 @@
 //! * [`Lanes`]: a register holds one byte of many blocks (`Repr::Bytesliced`), or one 32-bit word of many
 //!   blocks (`Repr::Vsliced`). `N` registers are processed together, so that successive instructions are
 //!   independent.
-//! * [`Gates`]: eight or 32 integers, each with one bit of 64 blocks (`Repr::Bitsliced`). This serves
+//! * [`Gates`]: eight or 32 integers, each with one bit of 32 or 64 blocks (`Repr::Bitsliced`). This serves
 //!   machines without byte shuffles. Where a machine has byte shuffles, [`Lanes`] is faster.
 //!
 //! Invariants: constants are public, and the keys are the same for every block.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::BitOr;
+
+use zeroize::Zeroize;
 
 #[cfg(feature = "search")]
 use super::KeyBytes;
@@ -17,7 +20,7 @@ use super::folded::FoldedConstants;
 use super::sbox::{Linear, Sbox};
 use super::substitution::Substitution;
 use super::{Bytes, Description, Words};
-use crate::arch::{ByteLanes, Lane32, each};
+use crate::arch::{ByteLanes, Lane32, Portable, Register, Word, each};
 
 /// The greatest numbers of S-boxes and of linear maps in one cipher.
 pub(super) const BOXES_MAX: usize = 4;
@@ -171,109 +174,115 @@ impl<C: Description, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize> 
     }
 }
 
-/// Arithmetic on integers that each hold one bit of 64 blocks.
+/// The integers of [`Gates`]: `u32` and `u64`.
+pub trait Integer: Register<Isa = Portable> + BitOr<Output = Self> + Default + Zeroize {}
+
+impl<W: Register<Isa = Portable> + BitOr<Output = Self> + Default + Zeroize> Integer for W {}
+
+/// Arithmetic on integers that each hold one bit of 32 or 64 blocks.
 ///
 /// S-boxes and maps are function calls. Each has hundreds of gates, and inlining them into the rounds would
 /// take a compiler minutes.
 #[derive(Clone, Copy, Debug)]
-pub struct Gates {
+pub struct Gates<W = u64> {
     /// The S-boxes.
     pub boxes: &'static [Sbox],
     /// The linear maps.
     pub maps: &'static [Linear],
+    word: PhantomData<fn() -> W>,
 }
 
-impl Gates {
+impl<W> Gates<W> {
     /// Arithmetic for the rounds of `C`.
     pub fn of<C: Description>() -> Self {
-        Self { boxes: C::BOXES, maps: C::MAPS }
+        Self { boxes: C::BOXES, maps: C::MAPS, word: PhantomData }
     }
 }
 
 #[inline(never)]
-fn substituted(sbox: &Sbox, byte: [u64; 8]) -> [u64; 8] {
+fn substituted<W: Word>(sbox: &Sbox, byte: [W; 8]) -> [W; 8] {
     sbox.gates(byte)
 }
 
 #[inline(never)]
-fn mapped(map: &Linear, byte: [u64; 8]) -> [u64; 8] {
+fn mapped<W: Word>(map: &Linear, byte: [W; 8]) -> [W; 8] {
     map.gates(byte)
 }
 
-fn sum<const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+fn sum<W: Word, const N: usize>(a: &[W; N], b: &[W; N]) -> [W; N] {
     each!(i < N => a[i] ^ b[i])
 }
 
-/// The bits of a byte of a key, each broadcast to 64 lanes.
-pub fn spread_byte(byte: u8) -> [u64; 8] {
-    each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
+/// The bits of a byte of a key, each broadcast to all lanes.
+pub fn spread_byte<W: Integer>(byte: u8) -> [W; 8] {
+    each!(bit < 8 => W::splat(Portable, 0_u64.wrapping_sub(u64::from(byte >> bit & 1))))
 }
 
-/// The bits of a word of a key, each broadcast to 64 lanes.
-pub fn spread_word(word: u32) -> [u64; 32] {
-    each!(bit < 32 => 0_u64.wrapping_sub(u64::from(word >> bit & 1)))
+/// The bits of a word of a key, each broadcast to all lanes.
+pub fn spread_word<W: Integer>(word: u32) -> [W; 32] {
+    each!(bit < 32 => W::splat(Portable, 0_u64.wrapping_sub(u64::from(word >> bit & 1))))
 }
 
-impl Bytes for Gates {
-    type Byte = [u64; 8];
+impl<W: Integer> Bytes for Gates<W> {
+    type Byte = [W; 8];
 
     /// The bits of a byte, each broadcast to all lanes, or one per lane.
-    type Key = [u64; 8];
+    type Key = [W; 8];
 
-    fn add(self, a: [u64; 8], b: [u64; 8]) -> [u64; 8] {
+    fn add(self, a: [W; 8], b: [W; 8]) -> [W; 8] {
         sum(&a, &b)
     }
 
-    fn add_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+    fn add_key(self, byte: [W; 8], key: &[W; 8]) -> [W; 8] {
         sum(&byte, key)
     }
 
-    fn and_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+    fn and_key(self, byte: [W; 8], key: &[W; 8]) -> [W; 8] {
         each!(i < 8 => byte[i] & key[i])
     }
 
-    fn or_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+    fn or_key(self, byte: [W; 8], key: &[W; 8]) -> [W; 8] {
         each!(i < 8 => byte[i] | key[i])
     }
 
-    fn substitute_sum(self, byte: [u64; 8], key: &[u64; 8], sbox: usize) -> [u64; 8] {
+    fn substitute_sum(self, byte: [W; 8], key: &[W; 8], sbox: usize) -> [W; 8] {
         substituted(&self.boxes[sbox], sum(&byte, key))
     }
 
-    fn linear(self, byte: [u64; 8], map: usize) -> [u64; 8] {
+    fn linear(self, byte: [W; 8], map: usize) -> [W; 8] {
         mapped(&self.maps[map], byte)
     }
 }
 
 #[cfg(feature = "search")]
-impl KeyBytes for Gates {
-    fn constant(self, byte: u8) -> [u64; 8] {
+impl<W: Integer> KeyBytes for Gates<W> {
+    fn constant(self, byte: u8) -> [W; 8] {
         spread_byte(byte)
     }
 
-    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [[u64; 8]]) {
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [[W; 8]]) {
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = substituted(&self.boxes[choose(at)], *byte);
         }
     }
 
-    fn between(self, high: [u64; 8], low: [u64; 8], count: u32) -> [u64; 8] {
+    fn between(self, high: [W; 8], low: [W; 8], count: u32) -> [W; 8] {
         let count = count as usize;
         each!(bit < 8 => if bit < count { low[8 - count + bit] } else { high[bit - count] })
     }
 }
 
-impl Words for Gates {
-    type Word = [u64; 32];
+impl<W: Integer> Words for Gates<W> {
+    type Word = [W; 32];
 
     /// The bits of a word, each broadcast to all lanes, or one per lane.
-    type Key = [u64; 32];
+    type Key = [W; 32];
 
-    fn add(self, a: [u64; 32], b: [u64; 32]) -> [u64; 32] {
+    fn add(self, a: [W; 32], b: [W; 32]) -> [W; 32] {
         sum(&a, &b)
     }
 
-    fn substitute_sum(self, word: [u64; 32], key: &[u64; 32], sbox: usize) -> [u64; 32] {
+    fn substitute_sum(self, word: [W; 32], key: &[W; 32], sbox: usize) -> [W; 32] {
         let mut word = sum(&word, key);
         for byte in word.as_chunks_mut().0 {
             *byte = substituted(&self.boxes[sbox], *byte);
@@ -281,7 +290,7 @@ impl Words for Gates {
         word
     }
 
-    fn rotate_left<const COUNT: u32>(self, word: [u64; 32]) -> [u64; 32] {
+    fn rotate_left<const COUNT: u32>(self, word: [W; 32]) -> [W; 32] {
         each!(bit < 32 => word[(bit + 32 - COUNT as usize) % 32])
     }
 }

@@ -33,6 +33,8 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     aes::rows::along_the_grain(&mut rows);
     for_each_register!(aes, W => aes::rows::by_instructions::<W>(&mut rows));
     bitsliced_rows::<u64>(&mut rows);
+    #[cfg(feature = "steps")]
+    bitsliced_rows::<u32>(&mut rows);
     for_each_register!(all, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(more_gates, W => bitsliced_rows::<W>(&mut rows));
     for_each_register!(all, W => hsliced_rows::<W>(&mut rows));
@@ -49,6 +51,8 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     for_each_register!(all, W => words_of_blocks::<W>(&mut rows));
     derived::rows::push(&mut rows);
     transposition::<u64, Network>(&mut rows);
+    #[cfg(feature = "steps")]
+    transposition::<u32, Network>(&mut rows);
     for_each_register!(all, W => transposition::<W, Interleave>(&mut rows));
     passes(&mut rows);
     rows

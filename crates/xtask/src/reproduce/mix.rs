@@ -35,7 +35,8 @@ pub(super) struct Width {
 }
 
 #[rustfmt::skip] // a table: one line a row
-pub(super) const WIDTHS: [Width; 4] = [
+pub(super) const WIDTHS: [Width; 5] = [
+    Width { bits: 32,  isa: "portable", shuffle: "" },
     Width { bits: 64,  isa: "portable", shuffle: "" },
     Width { bits: 128, isa: "sse2",     shuffle: "-interleave" },
     Width { bits: 256, isa: "avx2",     shuffle: "-interleave" },

@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroizing;
 
-use crate::arch::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
+use crate::arch::{ByteLanes, Isa, Kernel, Lane32, Portable, TILE_WORDS, Tile, each, eight, written_out};
 use crate::block::Direction;
 use crate::cipher::folded;
-use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
+use crate::cipher::sliced::{Forms, Gates, Integer, Lanes, spread_byte, spread_word};
 use crate::cipher::substitution::Substitution;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
 use crate::kernel::{Part, Parts, TilePart, boxed};
@@ -215,27 +215,27 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Substitution<W>, const N: usize> Tile
     }
 }
 
-/// A cipher with its state in bits, and keys of type `K`.
-pub struct OnGates<C, K: Clone + Default + zeroize::Zeroize> {
-    gates: Gates,
+/// A cipher with its state in bits, in integers `W`, and keys of type `K`.
+pub struct OnGates<C, W, K: Clone + Default + zeroize::Zeroize> {
+    gates: Gates<W>,
     direction: Direction,
     keys: Zeroizing<Vec<K>>,
     cipher: PhantomData<fn() -> C>,
 }
 
-impl<C, K: Clone + Default + zeroize::Zeroize> fmt::Debug for OnGates<C, K> {
+impl<C, W, K: Clone + Default + zeroize::Zeroize> fmt::Debug for OnGates<C, W, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OnGates({:?}, secret)", self.direction)
     }
 }
 
 /// A cipher of bytes in bits.
-pub type BytesOnGates<C> = OnGates<C, [u64; 8]>;
+pub type BytesOnGates<C, W> = OnGates<C, W, [W; 8]>;
 
 /// A cipher of words in bits.
-pub type WordsOnGates<C> = OnGates<C, [u64; 32]>;
+pub type WordsOnGates<C, W> = OnGates<C, W, [W; 32]>;
 
-impl<C: OnBytes> BytesOnGates<C> {
+impl<C: OnBytes, W: Integer> BytesOnGates<C, W> {
     /// The cipher in one direction.
     pub fn new(direction: Direction, keys: &Keys) -> Self {
         let keys = Zeroizing::new(keys.of(direction).iter().map(|&byte| spread_byte(byte)).collect());
@@ -243,7 +243,7 @@ impl<C: OnBytes> BytesOnGates<C> {
     }
 }
 
-impl<C: OnWords> WordsOnGates<C> {
+impl<C: OnWords, W: Integer> WordsOnGates<C, W> {
     /// The cipher in one direction.
     pub fn new(direction: Direction, keys: &Keys) -> Self {
         let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
@@ -252,10 +252,10 @@ impl<C: OnWords> WordsOnGates<C> {
     }
 }
 
-impl<C: OnBytes> TilePart for BytesOnGates<C> {
+impl<C: OnBytes, W: Integer> TilePart for BytesOnGates<C, W> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
-        for bundle in 0..blocks.div_ceil(64) {
-            let words = tile.bundle_mut::<u64, 128>(Portable, bundle);
+        for bundle in 0..blocks.div_ceil(W::BITS) {
+            let words = tile.bundle_mut::<W, TILE_WORDS>(Portable, bundle);
             let state = each!(byte < 16 => each!(bit < 8 => words[8 * byte + bit]));
             let state = C::rounds(self.gates, self.direction, state, &self.keys);
             words.copy_from_slice(state.as_flattened());
@@ -268,10 +268,10 @@ const fn place(word: usize, bit: usize) -> usize {
     8 * (4 * word + 3 - bit / 8) + bit % 8
 }
 
-impl<C: OnWords> TilePart for WordsOnGates<C> {
+impl<C: OnWords, W: Integer> TilePart for WordsOnGates<C, W> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
-        for bundle in 0..blocks.div_ceil(64) {
-            let words = tile.bundle_mut::<u64, 128>(Portable, bundle);
+        for bundle in 0..blocks.div_ceil(W::BITS) {
+            let words = tile.bundle_mut::<W, TILE_WORDS>(Portable, bundle);
             let state = each!(word < 4 => each!(bit < 32 => words[place(word, bit)]));
             let state = C::rounds(self.gates, self.direction, state, &self.keys);
             for (word, bits) in state.into_iter().enumerate() {

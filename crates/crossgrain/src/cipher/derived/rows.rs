@@ -14,6 +14,7 @@
 use super::kernels::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
 use crate::arch::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 use crate::block::Direction;
+use crate::cipher::sliced::Integer;
 use crate::cipher::substitution::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Substitution};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::kernel::{Keys, Part};
@@ -31,7 +32,9 @@ struct Rows<'a>(&'a mut Vec<Variant>);
 impl Visitor for Rows<'_> {
     fn bytes<C: OnBytes + Scheduled>(&mut self) {
         let rows = &mut *self.0;
-        gates_of_bytes::<C>(rows);
+        gates_of_bytes::<C, u64>(rows);
+        #[cfg(feature = "steps")]
+        gates_of_bytes::<C, u32>(rows);
         // This is a compile-time constant, so kernels without a row are not compiled.
         if C::HAS_STRUCTURE {
             for_each_register!(all, W => bytes::<C, W, Nibbles, 1>(rows));
@@ -50,7 +53,9 @@ impl Visitor for Rows<'_> {
 
     fn words<C: OnWords + Scheduled>(&mut self) {
         let rows = &mut *self.0;
-        gates_of_words::<C>(rows);
+        gates_of_words::<C, u64>(rows);
+        #[cfg(feature = "steps")]
+        gates_of_words::<C, u32>(rows);
         if C::HAS_STRUCTURE {
             for_each_register!(all, W => words::<C, W, Nibbles, 2>(rows));
             for_each_register!(aes_without_galois, W => words::<C, W, Rounds, 4>(rows));
@@ -131,16 +136,18 @@ fn way<W: ByteLanes, Y: Substitution<W>>(bundles: usize) -> String {
     }
 }
 
-fn gates_of_bytes<C: OnBytes + Scheduled>(rows: &mut Vec<Variant>) {
-    let bind: BindTile =
-        |_, _, direction, keys, _| Some(Box::new(BytesOnGates::<C>::new(direction, round_keys::<C>(keys)?)));
+fn gates_of_bytes<C: OnBytes + Scheduled, W: Integer>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |_, _, direction, keys, _| {
+        Some(Box::new(BytesOnGates::<C, W>::new(direction, round_keys::<C>(keys)?)))
+    };
     let instructions = |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE;
-    whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
+    whole::<C, Portable>(bitsliced::<W>(), "", bind, instructions, rows);
 }
 
-fn gates_of_words<C: OnWords + Scheduled>(rows: &mut Vec<Variant>) {
-    let bind: BindTile =
-        |_, _, direction, keys, _| Some(Box::new(WordsOnGates::<C>::new(direction, round_keys::<C>(keys)?)));
+fn gates_of_words<C: OnWords + Scheduled, W: Integer>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |_, _, direction, keys, _| {
+        Some(Box::new(WordsOnGates::<C, W>::new(direction, round_keys::<C>(keys)?)))
+    };
     let instructions = |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE;
-    whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
+    whole::<C, Portable>(bitsliced::<W>(), "", bind, instructions, rows);
 }

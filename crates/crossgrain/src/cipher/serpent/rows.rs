@@ -17,6 +17,8 @@ use crate::variant::{Action, BindFused, BindTile, BindWhole, Variant};
 /// Adds the rows.
 pub(crate) fn push(rows: &mut Vec<Variant>) {
     bitsliced_rows::<u64>(rows);
+    #[cfg(feature = "steps")]
+    bitsliced_rows::<u32>(rows);
     // Rotations only rename bits. Where they cost instructions, this may be faster than words.
     for_each_register!(many_without_rotations, W => bitsliced_rows::<W>(rows));
     on_words::<u32, FEW>(rows);
