@@ -17,6 +17,7 @@ mod plan;
 mod pool;
 mod records;
 mod search;
+mod search_candidates;
 mod search_file;
 mod search_words;
 mod secret;

@@ -3,7 +3,6 @@
 //! The caller's thread only reports progress and checks whether Python wants to stop. Other threads search.
 
 use std::fmt::Display;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -13,9 +12,8 @@ use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode, Options};
 use crossgrain::plan::TableReuse;
 use crossgrain_search::{
-    BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, Form, Hash, Hit, Kdf, Known, OWN_SETS,
-    Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch, WordDevice,
-    WordSearch, XtsSector, key_mask, pairs,
+    BigUint, BlockMode, BlockSearch, Data, Error as Refusal, Hash, Hit, Kdf, Known, Part, Plausible, Refused,
+    Search, Shard, Tagged, Watch, XtsSector, pairs,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -23,8 +21,8 @@ use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
 use crate::device::searcher;
+use crate::search_candidates::{Candidates, Growth, Masks, Set};
 use crate::search_file::{Facts, Header, look};
-use crate::search_words::{List, form, rules};
 use crate::{Error, refused, wisdom};
 
 /// The interval at which the caller's thread wakes up.
@@ -39,16 +37,13 @@ type Found<'py> = (BigUint, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 /// Refused words: the reason, their count, and the number of the first.
 type LeftOut = (&'static str, u64, u64);
 
+/// The result of a check: the kernel, the candidates per word, the length of keys, and the refused words of the
+/// second list.
+type Checked = (String, u64, Option<usize>, Vec<LeftOut>);
+
 /// The result of a part: the hits, the refused words, the reasons of failed devices, and the number of
 /// candidates that were tried.
 type Searched<'py> = (Vec<Found<'py>>, Vec<LeftOut>, Vec<String>, u64);
-
-/// A character set: text, or bytes.
-#[derive(FromPyObject)]
-enum Set {
-    Text(String),
-    Bytes(Vec<u8>),
-}
 
 /// A search job, as passed by Python's half.
 #[derive(FromPyObject)]
@@ -62,7 +57,7 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     looks: Option<String>,
     #[pyo3(item)]
-    header: Option<Header>,
+    pub(crate) header: Option<Header>,
     #[pyo3(item)]
     facts: Facts,
     #[pyo3(item)]
@@ -76,25 +71,35 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     sector: u128,
     #[pyo3(item)]
-    key_mask: Option<String>,
+    pub(crate) key_mask: Option<String>,
     #[pyo3(item)]
-    mask: Option<Vec<u8>>,
+    pub(crate) mask: Option<Masks>,
     #[pyo3(item)]
-    hex: bool,
+    pub(crate) mask_before: Option<Masks>,
     #[pyo3(item)]
-    sets: Vec<Set>,
+    pub(crate) mask_after: Option<Masks>,
     #[pyo3(item)]
-    range: Option<(BigUint, BigUint)>,
+    pub(crate) increment: Option<Growth>,
     #[pyo3(item)]
-    words: Option<Bound<'py, PyAny>>,
+    pub(crate) hex: bool,
     #[pyo3(item)]
-    form: String,
+    pub(crate) sets: Vec<Set>,
     #[pyo3(item)]
-    rules: Vec<Vec<u8>>,
+    pub(crate) range: Option<(BigUint, BigUint)>,
     #[pyo3(item)]
-    rule_files: Vec<PyBackedBytes>,
+    pub(crate) words: Option<Bound<'py, PyAny>>,
     #[pyo3(item)]
-    strict_rules: bool,
+    pub(crate) words_after: Option<Bound<'py, PyAny>>,
+    #[pyo3(item)]
+    pub(crate) form: String,
+    #[pyo3(item)]
+    pub(crate) rules: Vec<Vec<u8>>,
+    #[pyo3(item)]
+    pub(crate) rule_files: Vec<PyBackedBytes>,
+    #[pyo3(item)]
+    pub(crate) rule_right: Option<Vec<u8>>,
+    #[pyo3(item)]
+    pub(crate) strict_rules: bool,
     #[pyo3(item)]
     kdf: String,
     #[pyo3(item)]
@@ -109,14 +114,6 @@ pub(crate) struct Job<'py> {
     lanes: u32,
     #[pyo3(item)]
     memory_kib: u32,
-}
-
-/// The candidates.
-enum Candidates {
-    /// The candidates of a space with these numbers.
-    Space(Space, Range<BigUint>),
-    /// The words of a list under rules.
-    Words { list: List, form: Form, rules: Vec<Rule> },
 }
 
 impl Job<'_> {
@@ -229,138 +226,28 @@ impl Job<'_> {
             }
         })
     }
-
-    /// All candidates. They depend on `search` only through the length of keys.
-    fn candidates(&self, search: &Search) -> PyResult<Candidates> {
-        let space = match self {
-            Self { words: Some(_), .. } => {
-                let (list, form) = self.list(search)?;
-                let rules = rules(&self.rules, &self.rule_files, self.strict_rules)?;
-                return Ok(Candidates::Words { list, form, rules });
-            }
-            Self { range: Some((first, last)), .. } => {
-                let space = Space::every(self.key_bytes(search).ok_or_else(|| {
-                    Error::new_err("the file takes a passphrase, which no key is: give words or mask")
-                })?);
-                if first > last || *last >= space.size() {
-                    let why = "the range takes keys of the cipher as integers, the lower first";
-                    return Err(Error::new_err(why));
-                }
-                return Ok(Candidates::Space(space, first.clone()..last + 1_u8));
-            }
-            Self { key_mask: Some(mask), .. } => key_mask(mask.as_bytes()),
-            Self { mask: Some(mask), hex, .. } => {
-                let sets = self.sets()?;
-                if *hex { sets.hex(mask) } else { sets.bytes(mask) }
-            }
-            _ => {
-                let why = "there are no candidates: give key_mask, mask, range or words";
-                return Err(Error::new_err(why));
-            }
-        };
-        let space = space.map_err(told)?;
-        let all = BigUint::ZERO..space.size();
-        Ok(Candidates::Space(space, all))
-    }
-
-    /// The length of candidates that are keys. `None` if they are passphrases of a file.
-    fn key_bytes(&self, search: &Search) -> Option<usize> {
-        search.key_bytes().filter(|_| self.header.is_none() || *search.kdf() == Kdf::Exact)
-    }
-
-    /// The word list and its form.
-    pub(crate) fn list(&self, search: &Search) -> PyResult<(List, Form)> {
-        let words = self.words.as_ref().ok_or_else(|| Error::new_err("there are no words: give words"))?;
-        Ok((List::new(words)?, form(&self.form, self.key_bytes(search))?))
-    }
-
-    fn sets(&self) -> PyResult<Sets> {
-        if self.sets.len() > OWN_SETS {
-            return Err(Error::new_err(format!("there are {OWN_SETS} own sets: give no more")));
-        }
-        let mut sets = Sets::default();
-        for (number, set) in (1..).zip(&self.sets) {
-            let defined = match set {
-                Set::Text(text) => sets.define_text(number, text),
-                Set::Bytes(bytes) => sets.define(number, bytes),
-            };
-            defined.map_err(told)?;
-        }
-        Ok(sets)
-    }
 }
 
-impl Candidates {
-    /// The number of candidates. The words of a list are counted.
-    fn size(&self) -> PyResult<BigUint> {
-        Ok(match self {
-            Self::Space(_, all) => &all.end - &all.start,
-            Self::Words { list, form, rules } => BigUint::from(list.count(*form)?) * rules.len(),
-        })
-    }
-
-    /// The numbers of a part of the candidates. Words are counted if they must be, or if `is_counted`;
-    /// otherwise the part may end after the last one.
-    fn part(&self, part: &Part, is_counted: bool) -> PyResult<Range<BigUint>> {
-        Ok(match self {
-            Self::Space(_, all) => {
-                let within = part.of(&(&all.end - &all.start));
-                &all.start + within.start..&all.start + within.end
-            }
-            Self::Words { .. } if is_counted || part.shard.is_some() => part.of(&self.size()?),
-            Self::Words { .. } => part.of(&u128::MAX.into()),
-        })
-    }
-
-    /// Tries the candidates with these numbers, on devices if any are given. Returns the refused words and
-    /// the reasons of failed devices.
-    fn shard(
-        &self,
-        search: &Search,
-        devices: &[&dyn Device],
-        range: &Range<BigUint>,
-        watch: &Watch<'_>,
-    ) -> PyResult<(Refused, Vec<String>)> {
-        let refused = Mutex::new(Refused::default());
-        let failures = match self {
-            Self::Space(space, _) => {
-                let prepared = SpaceSearch::on(search, space, devices).map_err(told)?;
-                prepared.shard(range, watch).map_err(told)?;
-                prepared.failures()
-            }
-            Self::Words { list, form, rules } => {
-                let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
-                let range = number(&range.start)..number(&range.end);
-                let words = Mutex::new(list.words(*form, search.chunk_bytes())?);
-                let devices = devices.iter().map(|device| WordDevice::new(search, *device));
-                let devices = devices.collect::<Result<Vec<_>, _>>().map_err(told)?;
-                let words_of = WordSearch::new(search, rules, range).on(&devices);
-                words_of.chunks(&words, usize::MAX, &refused, watch).map_err(told)?;
-                devices.iter().filter_map(WordDevice::failure).collect()
-            }
-        };
-        Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failures))
-    }
-}
-
-/// Checks a job. Returns the name of the kernel, the number of candidates per word, and the length of keys if
-/// candidates are keys.
+/// Checks a job. Returns the name of the kernel, the number of candidates per word, the length of keys if
+/// candidates are keys, and the refused words of the second list.
 #[pyfunction]
-pub(crate) fn search_check(py: Python<'_>, job: Job<'_>) -> PyResult<(String, usize, Option<usize>)> {
+pub(crate) fn search_check(py: Python<'_>, job: Job<'_>) -> PyResult<Checked> {
     let search = job.search(py)?;
-    let candidates = job.candidates(&search)?;
-    let (usage, per_word) = match &candidates {
-        Candidates::Words { rules, .. } => (TableReuse::Once, rules.len()),
-        Candidates::Space(..) => (TableReuse::Often, 1),
-    };
-    Ok((search.kernel(usage), per_word, job.key_bytes(&search)))
+    let mut refused = Refused::default();
+    let candidates = job.candidates(&search, &mut refused)?;
+    let usage = if let Candidates::Words { .. } = &candidates { TableReuse::Once } else { TableReuse::Often };
+    Ok((search.kernel(usage), candidates.per_word()?, job.key_bytes(&search), left_out(&refused)))
 }
 
 /// The number of candidates of a job. The words of a list are counted.
 #[pyfunction]
 pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<BigUint> {
-    let candidates = job.candidates(&job.search(py)?)?;
+    let candidates = job.candidates(&job.search(py)?, &mut Refused::default())?;
     py.detach(|| candidates.size())
+}
+
+fn left_out(refused: &Refused) -> Vec<LeftOut> {
+    refused.iter().map(|(refusal, count, first)| (refusal.reason(), count, first)).collect()
 }
 
 /// Searches a part of a job's candidates.
@@ -378,7 +265,7 @@ pub(crate) fn search_shard<'py>(
     devices: Vec<String>,
 ) -> PyResult<Searched<'py>> {
     let search = job.search(py)?;
-    let candidates = job.candidates(&search)?;
+    let candidates = job.candidates(&search, &mut Refused::default())?;
     let shard = shard.map(|(index, count)| Shard::new(index, count)).transpose().map_err(told)?;
     let (part, is_counted) = (Part { skip, limit, shard }, progress.is_some());
     let range = py.detach(|| candidates.part(&part, is_counted))?;
@@ -437,8 +324,7 @@ pub(crate) fn search_shard<'py>(
     let hits = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
     let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
     let found = hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key)));
-    let left_out = refused.iter().map(|(refusal, count, first)| (refusal.reason(), count, first));
-    Ok((found.collect(), left_out.collect(), failures, tried))
+    Ok((found.collect(), left_out(&refused), failures, tried))
 }
 
 /// An error of the search as a Python exception. Names of options are those of arguments.

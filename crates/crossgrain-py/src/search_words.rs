@@ -16,7 +16,7 @@ use crate::search::{Job, told};
 use crate::{Error, files};
 
 /// Bytes read at a time when words are only counted.
-const COUNT_BYTES: usize = 1 << 20;
+pub(crate) const COUNT_BYTES: usize = 1 << 20;
 
 /// Skipped rules of a file: the index of the file, their count, the line of the first, and the first.
 type Skipped = (usize, u64, u64, String);
@@ -31,12 +31,12 @@ pub(crate) enum List {
 pub(crate) type Stream<'a> = Words<Box<dyn Read + Send + 'a>>;
 
 impl List {
-    /// The list that Python gave: a path as a string, or bytes.
-    pub(crate) fn new(words: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// The list that Python gave as the argument `name`: a path as a string, or bytes.
+    pub(crate) fn new(words: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         if words.is_instance_of::<PyString>() {
             return Ok(Self::File(words.extract()?));
         }
-        Ok(Self::Memory(Lent::to_read(words, "words")?))
+        Ok(Self::Memory(Lent::to_read(words, name)?))
     }
 
     /// The words from the first on.

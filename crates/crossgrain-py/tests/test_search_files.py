@@ -189,5 +189,5 @@ def test_wrong_arguments_of_files_are_named(folder):
     with pytest.raises(TypeError, match="file is a path or bytes, not a int"):
         Search(file=0, words=WORDS)
     for name, value in {"format": "zip", "hash": "md5", "pbkdf2": True, "pim": 1, "slot": 0, "header": "backup", "plain": b"x"}.items():
-        with pytest.raises(crossgrain.Error, match=f"{name} describe a file: give file"):
+        with pytest.raises(crossgrain.Error, match=f"{name} describes a file: give file"):
             Search(cipher="aes-128", known=[(bytes(16), bytes(16))], words=WORDS, **{name: value})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._search import Found
-from ._search_input import to_bytes
+from ._search_input import Masks, to_bytes
 
 try:
     import fcntl
@@ -178,18 +178,31 @@ def _digest(search: Search, whole: tuple[int, int]) -> str:
     # In the form of earlier versions, so that their journals can be restored. They had no other files.
     file = [(name, job.pop(name)) for name in ("header", "facts")]
     rules = [(name, job.pop(name)) for name in ("rule_files", "strict_rules")]
-    added = [*(file if search.file is not None else ()), *(rules if search.rule_files else ())]
+    hybrid = [(name, _digested(name, job.pop(name))) for name in ("words_after", "mask_before", "mask_after", "rule_right", "increment")]
+    added = [
+        *(file if search.file is not None else ()),
+        *(rules if search.rule_files else ()),
+        *(one for one in hybrid if one[1] is not None),
+    ]
+    job["mask"] = _digested("mask", job["mask"])
     if search.mode != "siv":
         job["aad"] = b"".join(job["aad"])
     job["salt"] = job["salt"] or b""
     job["sets"] = [to_bytes(text, "sets") for text in job["sets"]]
-    if isinstance(job["words"], str):
-        job["words"] = _digest_of(job["words"])
-    elif job["words"] is not None:
-        job["words"] = _native.bytes_of(job["words"], "words")
+    job["words"] = _digested("words", job["words"])
     for one in [*sorted({**job, "file": None}.items()), *added]:
         digest.update(repr(one).encode())
     return digest.hexdigest()
+
+
+def _digested(name: str, given: Any) -> Any:
+    """What a digest takes of a word list or of masks."""
+    if given is None or name in ("rule_right", "increment"):
+        return given
+    if isinstance(given, Masks):
+        is_one = given.file is None and len(given.texts) == 1
+        return given.texts[0] if is_one else (given.file is not None, given.texts)
+    return _digest_of(given) if isinstance(given, str) else _native.bytes_of(given, name)
 
 
 def _digest_of(path: str) -> str:

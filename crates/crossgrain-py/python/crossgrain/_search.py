@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from ._types import Bytes, CipherName, FileFormatName, FormName, HashName, HeaderName, KdfName, LookName, ModeName
+    from ._types import Bytes, CipherName, FileFormatName, FormName, HashName, HeaderName, KdfName, LookName, MaskSource, ModeName, WordList
 
 #: Refused words: the reason, their count, and the number of the first.
 LeftOut = tuple[str, int, int]
@@ -29,18 +29,28 @@ _ONLY_OF_FILE = ("format", "hash", "pbkdf2", "pim", "slot", "header", "plain")
 #: Integer arguments and their maxima.
 _NUMBERS = {
     "sector": (1 << 128) - 1, "iterations": (1 << 32) - 1, "log_n": (1 << 8) - 1, "pim": (1 << 32) - 1, "slot": (1 << 32) - 1,
-    "block_size": (1 << 32) - 1, "lanes": (1 << 32) - 1, "memory_kib": (1 << 32) - 1,
+    "block_size": (1 << 32) - 1, "lanes": (1 << 32) - 1, "memory_kib": (1 << 32) - 1, "increment_min": (1 << 32) - 1,
+    "increment_max": (1 << 32) - 1,
 }
 
 #: Arguments that are names or text, and those that are True or False.
 _NAMES = ("cipher", "mode", "looks", "format", "hash", "header", "key_mask", "form", "kdf")
-_FLAGS = ("hex", "pbkdf2", "strict_rules")
+_FLAGS = ("hex", "pbkdf2", "strict_rules", "increment")
 
 #: The maximum number of shards.
 _SHARDS_MAX = (1 << 64) - 1
 
 #: The arguments that define the candidates. Exactly one is given.
 _CANDIDATES = ("key_mask", "mask", "range", "words")
+
+#: Arguments that are masks, and those that describe masks.
+_MASKS = ("mask", "mask_before", "mask_after")
+_OF_MASKS = ("hex", "sets", "increment")
+
+#: Arguments that describe the words of a list, those of the second list, and those of growing masks.
+_OF_WORDS = ("form", "mask_before", "mask_after", "words_after", "rules", "rule_files", "strict_rules")
+_OF_SECOND = ("rule_right",)
+_OF_INCREMENT = ("increment_min", "increment_max")
 
 
 class Found(NamedTuple):
@@ -101,6 +111,12 @@ class Search:
     >>> lost = crossgrain.Search(file=file, cipher="aes-128", hash="md5", mask="secret?d")
     >>> crossgrain.search_shard(lost)[0].text
     'secret7'
+
+    Words with the strings of a mask behind them. The mask stands for one or two places:
+
+    >>> words = crossgrain.Search(file=file, cipher="aes-128", hash="md5", words=["no", "secret"], mask_after="?d?d", increment=True)
+    >>> words.size, crossgrain.search_shard(words)[0].number
+    (220, 117)
     """
 
     #: The cipher, with its key size in bits: "aes-128".
@@ -143,15 +159,27 @@ class Search:
     plain: bytes | str | None = None
     #: A key in hex, with ? for each unknown digit.
     key_mask: str | None = None
-    #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?.
-    mask: str | bytes | None = None
+    #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?. A list of
+    #: masks is tried mask by mask. A path, or text that ends in .hcmask, is a file of masks.
+    mask: MaskSource | None = None
     hex: bool = False
     #: The character sets ?1 to ?4.
     sets: Sequence[str | bytes] = ()
     #: The first and the last key, as big-endian integers.
     range: tuple[int, int] | None = None
+    #: Whether masks also stand for their first places: for the first `increment_min` places, then for one more, up to
+    #: `increment_max` or all.
+    increment: bool = False
+    increment_min: int = 1
+    increment_max: int | None = None
     #: A word list: the path of a file, the bytes of a file, or a sequence of words. Files may be compressed by gzip, xz or zstd.
-    words: Bytes | Sequence[str | Bytes] | str | os.PathLike[str] | None = None
+    words: WordList | None = None
+    #: Masks whose strings are put before and after each word, in the forms of `mask`.
+    mask_before: MaskSource | None = None
+    mask_after: MaskSource | None = None
+    #: A second list, in the forms of `words`: each of its words is put after each word. It is held in memory, and may have up
+    #: to 1 GiB.
+    words_after: WordList | None = None
     #: The format of the list: lines, hex (one word per line), or raw (keys back to back).
     form: FormName = "lines"
     #: Rules for words.
@@ -160,6 +188,8 @@ class Search:
     #: functions cause a warning and are skipped, or an error if `strict_rules`.
     rule_files: Sequence[str | os.PathLike[str] | bytes] = ()
     strict_rules: bool = False
+    #: A rule for the words of `words_after`.
+    rule_right: str | bytes | None = None
     #: The key derivation: exact, zeros, repeat, sha256, pbkdf2-sha1, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id. The
     #: default is zeros for text and exact for keys.
     kdf: KdfName | None = None
@@ -175,22 +205,45 @@ class Search:
         if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
             raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
         self._check_types()
+        self._check_uses()
         if self.range is not None:
             first, last = self.range
             self._set("range", (number("range", first, None), number("range", last, None)))
-        said = self._given(_OF_FILE if self.file is not None else _ONLY_OF_FILE)
-        if said and self.file is not None:
-            raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
-        if said:
-            raise _native.Error(f"{', '.join(said)} describe a file: give file, or leave them out")
         if self.file is not None:
             self._set("file", _search_input.header(self.file, self.format, self._facts()))
         if self.words is not None:
-            self._set("words", _search_input.words(self.words, self.form))
+            self._set("words", _search_input.words(self.words, self.form, "words"))
+        if self.words_after is not None:
+            self._set("words_after", _search_input.words(self.words_after, "lines", "words_after"))
+        for name in _MASKS:
+            if (masks := self._masks(name)) is not None and masks.file is not None:
+                self._set(name, masks)
+        self._set("rule_files", _search_input.rule_texts(self.rule_files, self.strict_rules))
+        # Invalid arguments raise here.
+        for reason, count, first in self._checked[3]:
+            why = f"words_after: {count} words were left out, being {reason} (the first is word {first})"
+            warnings.warn(why, stacklevel=3)
+
+    def _check_uses(self) -> None:
+        """Refuses arguments that have no use beside the others."""
+        said = self._given(_OF_FILE if self.file is not None else _ONLY_OF_FILE)
+        if said and self.file is not None:
+            raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
+        masks = [name for name in _MASKS if getattr(self, name) is not None]
+        for names, is_used, described, remedy in (
+            (_ONLY_OF_FILE, self.file is not None, "a file", "file"),
+            (_OF_WORDS, self.words is not None, "words", "words"),
+            (_OF_SECOND, self.words_after is not None, "the words of a second list", "words_after"),
+            (_OF_MASKS, bool(masks), "masks", ", ".join(_MASKS[:-1]) + f" or {_MASKS[-1]}"),
+            (_OF_INCREMENT, self.increment, "masks of several lengths", "increment"),
+        ):
+            if not is_used and (said := self._given(names)):
+                verb, them = ("describes", "it") if len(said) == 1 else ("describe", "them")
+                raise _native.Error(f"{', '.join(said)} {verb} {described}: give {remedy}, or leave {them} out")
         if self.rules and self.rule_files:
             raise _native.Error("rules and rule_files are both given: leave one out")
-        self._set("rule_files", _search_input.rule_texts(self.rule_files, self.strict_rules))
-        self._checked  # noqa: B018 - invalid arguments raise here
+        if self.increment_max is not None and self.increment_max < self.increment_min:
+            raise _native.Error("increment_max is below increment_min: exchange them")
 
     def _check_types(self) -> None:
         for name, most in _NUMBERS.items():
@@ -209,7 +262,12 @@ class Search:
     def _given(self, names: Sequence[str]) -> list[str]:
         """Those of these arguments that differ from their defaults."""
         fields = self.__dataclass_fields__
-        return [name for name in names if getattr(self, name) != fields[name].default]
+        return [name for name in names if not _is_default(getattr(self, name), fields[name].default)]
+
+    def _masks(self, name: str) -> _search_input.Masks | None:
+        """The masks of an argument."""
+        given = getattr(self, name)
+        return None if given is None else _search_input.masks(given, name)
 
     def __repr__(self) -> str:
         what = self.file.format if isinstance(self.file, _search_input.Header) else self.cipher
@@ -236,8 +294,9 @@ class Search:
         return self.file.advice if isinstance(self.file, _search_input.Header) else None
 
     @cached_property
-    def _checked(self) -> tuple[str, int, int | None]:
-        """The kernel, the number of candidates per word, and the length of keys if candidates are keys."""
+    def _checked(self) -> tuple[str, int, int | None, list[LeftOut]]:
+        """The kernel, the number of candidates per word, the length of keys if candidates are keys, and the refused words of
+        the second list."""
         return _native.search_check(self._job())
 
     def _facts(self) -> dict[str, Any]:
@@ -248,7 +307,7 @@ class Search:
     def _job(self) -> dict[str, Any]:
         """The arguments of the native half."""
         is_text = self.mask is not None and not self.hex or self.words is not None and self.form == "lines"
-        same = ("cipher", "looks", "sector", "key_mask", "hex", "range", "words", "form", "rule_files", "strict_rules")
+        same = ("cipher", "looks", "sector", "key_mask", "hex", "range", "words", "words_after", "form", "rule_files", "strict_rules")
         return {
             **{name: getattr(self, name) for name in (*same, "log_n", "block_size", "lanes", "memory_kib")},
             "header": self.file[:3] if isinstance(self.file, _search_input.Header) else None,
@@ -260,11 +319,20 @@ class Search:
             **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "tag")},
             "salt": None if self.salt is None else _native.bytes_of(self.salt, "salt"),
             "aad": _search_input.strings(self.aad),
-            "mask": None if self.mask is None else _search_input.to_bytes(self.mask, "mask"),
+            **{name: self._masks(name) for name in _MASKS},
+            "increment": (self.increment_min, self.increment_max) if self.increment else None,
             "sets": [text if isinstance(text, str) else _native.bytes_of(text, "sets") for text in self.sets],
             "rules": [_search_input.to_bytes(rule, "rules") for rule in self.rules],
+            "rule_right": None if self.rule_right is None else _search_input.to_bytes(self.rule_right, "rule_right"),
             "kdf": self.kdf or ("zeros" if is_text and self.file is None else "exact"),
         }
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether an argument has its default. An empty sequence is the same as another."""
+    if default is None:
+        return value is None
+    return not len(value) if default in ((), b"") else bool(value == default)
 
 
 def search_shard(

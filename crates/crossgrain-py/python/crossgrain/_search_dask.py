@@ -2,7 +2,7 @@
 
 A shard is a range of candidates. It is recorded once, when its result has arrived, so no candidate is lost with a worker
 and none counts twice. Each task takes all that it needs with it: the search without its words, which holds the header of
-a file, and the words of its shard.
+a file, the words of its shard, and all of the second list.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _native
+from . import _native, _search_input
 from ._journal import Journal
 from ._number import number
-from ._search import Found, Search, _warn, _warn_of_devices, device_names, goes_on_with, nothing_tried
+from ._search import _MASKS, Found, Search, _warn, _warn_of_devices, device_names, goes_on_with, nothing_tried
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +32,9 @@ _GROWTH = 8
 
 #: The words sent to a worker at a time, in bytes.
 _PIECE_BYTES = 1 << 22
+
+#: The most bytes of a second list, or of masks, that every task contains. Dask warns of tasks with 10 MB.
+_SENT_BYTES_MAX = 1 << 23
 
 #: Shards per thread of the cluster: one that runs, one that waits.
 _SHARDS_PER_THREAD = 2
@@ -56,7 +59,8 @@ def search(
     A key is planted in every shard. A shard that fails, or is lost with its worker, is tried again. Workers may be slow, leave
     or join. A find or Ctrl-C ends the search and cancels its tasks.
 
-    The workers need no files: each task contains the header of the encrypted file, and its words.
+    The workers need no files: each task contains the header of the encrypted file, its words, the masks and the second list.
+    Masks and the second list may have up to 8 MiB.
 
     Parameters
     ----------
@@ -93,10 +97,10 @@ def search(
     stop = search.size if limit is None else min(start + number("limit", limit, None), search.size)
     if start == stop:
         raise nothing_tried()
-    goes_on = goes_on_with(search, goes_on)
+    job, goes_on = _sent(search), goes_on_with(search, goes_on)
     with Journal(journal, restore, search, (start, stop)) as kept:
         if goes_on or not kept.found:
-            _Run(client, search, kept, goes_on, progress, shard_seconds, retries, devices).go((start, stop))
+            _Run(client, search, job, kept, goes_on, progress, shard_seconds, retries, devices).go((start, stop))
         _warn(kept.left_out())
         if not kept.found and kept.tried == 0:
             raise nothing_tried()
@@ -116,6 +120,21 @@ class _Shard(NamedTuple):
     attempt: int = 0
 
 
+def _sent(search: Search) -> dict[str, Any]:
+    """The part of the job that every task contains: all but the words."""
+    job = {**search._job(), "words": None}
+    if job["words_after"] is not None:
+        job["words_after"] = _search_input.content(job["words_after"], "words_after", _SENT_BYTES_MAX + 1)
+    contents = {name: b"".join(job[name].texts) for name in _MASKS if job[name] is not None}
+    for name, content in {**contents, "words_after": job["words_after"] or b""}.items():
+        if len(content) > _SENT_BYTES_MAX:
+            why = f"{name} has more than {_SENT_BYTES_MAX >> 20} MiB, and every task contains it: split it, or use search_shard"
+            raise _native.Error(why)
+    if search.words is not None and _native.search_check({**job, "words": b""})[1] != search._checked[1]:
+        raise _native.Error("words_after has changed since the search was described: describe it again")
+    return job
+
+
 class _Run:
     """The shards that are being searched."""
 
@@ -123,6 +142,7 @@ class _Run:
         self,
         client: Any,
         search: Search,
+        job: dict[str, Any],
         journal: Journal,
         goes_on: bool,
         progress: Callable[[int, int], object] | None,
@@ -132,7 +152,7 @@ class _Run:
     ) -> None:
         self.client, self.journal, self.goes_on = client, journal, goes_on
         self.progress, self.shard_seconds, self.retries, self.devices = progress, shard_seconds, retries, devices
-        self.job = {**search._job(), "words": None}
+        self.job = job
         self.words = None if search.words is None else _Words(search)
         self.count = _FIRST
         self.running: dict[Any, _Shard] = {}

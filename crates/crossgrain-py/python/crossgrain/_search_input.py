@@ -33,6 +33,22 @@ class Header(NamedTuple):
     advice: str | None
 
 
+#: The end of the name of a file of masks.
+_MASK_FILE = ".hcmask"
+
+#: The maximum length of a file of masks.
+_MASKS_BYTES = 64 << 20
+
+
+class Masks(NamedTuple):
+    """Masks as the native half takes them."""
+
+    #: The name of their file. None if they are not of a file.
+    file: str | None
+    #: The masks, or the text of the file.
+    texts: tuple[bytes, ...]
+
+
 def header(file: Any, format_name: str | None, facts: dict[str, Any]) -> Header:
     """The header of a file, which is a path, the bytes of the file, or a header."""
     if isinstance(file, Header):
@@ -47,16 +63,13 @@ def header(file: Any, format_name: str | None, facts: dict[str, Any]) -> Header:
     return Header(name, len_bytes, tuple(pieces), doubt, advice and advice.replace("--", ""))
 
 
-def words(given: Any, form: str) -> Any:
+def words(given: Any, form: str, name: str) -> Any:
     """A word list as a path or as bytes. A sequence of words becomes a list."""
     if isinstance(given, (str, os.PathLike)):
-        path = os.fsdecode(given)
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _native.Error(f"words names {path!r}, which is no regular file: give a file")
-        return path
+        return _path(given, name)
     if not isinstance(given, (list, tuple)):
         return given
-    listed = [to_bytes(word, "words") for word in given]
+    listed = [to_bytes(word, name) for word in given]
     if form == "raw":
         return b"".join(listed)
     if form == "lines":
@@ -65,8 +78,45 @@ def words(given: Any, form: str) -> Any:
         is_line[:1] = [is_first and not listed[0].startswith(_SIGNATURES) for is_first in is_line[:1]]
         listed = [word if fits else b"$HEX[%b]" % word.hex().encode() for word, fits in zip(listed, is_line)]
     elif any(b"\n" in word for word in listed):
-        raise _native.Error("words has a line end in a word: take it out")
+        raise _native.Error(f"{name} has a line end in a word: take it out")
     return b"".join(word + b"\n" for word in listed)
+
+
+def content(given: Any, name: str, most: int) -> bytes:
+    """The first bytes of a list, which is a path or bytes."""
+    if not isinstance(given, str):
+        return _native.bytes_of(given, name)
+    with open(_path(given, name), "rb") as file:
+        return file.read(most)
+
+
+def masks(given: Any, name: str) -> Masks:
+    """Masks, which are a file, one mask, or a list of masks."""
+    if isinstance(given, Masks):
+        return given
+    if isinstance(given, os.PathLike) or isinstance(given, str) and given.endswith(_MASK_FILE):
+        path = _path(given, name)
+        with open(path, "rb") as file:
+            text = file.read(_MASKS_BYTES + 1)
+        if len(text) > _MASKS_BYTES:
+            raise _native.Error(f"{name} names {path!r}, which is longer than 64 MiB: give another file")
+        return Masks(path, (text,))
+    if not isinstance(given, (list, tuple)):
+        return Masks(None, (to_bytes(given, name),))
+    if not given:
+        raise _native.Error(f"{name} is an empty list: give a mask")
+    for mask in given:
+        if isinstance(mask, os.PathLike) or isinstance(mask, str) and mask.endswith(_MASK_FILE):
+            raise _native.Error(f"{name} has the file {os.fsdecode(mask)!r} in a list: give the file alone, or its masks")
+    return Masks(None, tuple(to_bytes(mask, name) for mask in given))
+
+
+def _path(given: str | os.PathLike[str], name: str) -> str:
+    """The path of a regular file."""
+    path = os.fsdecode(given)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise _native.Error(f"{name} names {path!r}, which is no regular file: give a file")
+    return path
 
 
 def rule_texts(given: Sequence[Any], is_strict: bool) -> tuple[bytes, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 import numpy as np
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from typing import SupportsIndex
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Buffer, TypeAlias
 
+    from ._search_input import Masks
     from .parallel import Lane, Vector
     from .random import AESCounter, SerpentCounter
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     #: Sources of keys and passphrases: bytes, or a function of a path that returns them.
     KeySource: TypeAlias = Union[Bytes, Callable[[str], Bytes]]
     PassphraseSource: TypeAlias = Union[str, Bytes, Callable[[str], Union[str, Bytes]]]
+
+    #: A word list: the path of a file, the bytes of a file, or a sequence of words.
+    WordList: TypeAlias = Union[Bytes, Sequence[Union[str, Bytes]], str, os.PathLike[str]]
+    #: Masks: one, several, or the path of a file of masks.
+    MaskSource: TypeAlias = Union[str, bytes, os.PathLike[str], Sequence[Union[str, bytes]], Masks]
 
     #: The key of a generator.
     Key: TypeAlias = Union[SupportsIndex, Bytes, Sequence[SupportsIndex]]
