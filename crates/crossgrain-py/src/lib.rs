@@ -19,6 +19,7 @@ mod records;
 mod search;
 mod search_candidates;
 mod search_file;
+mod search_targets;
 mod search_words;
 mod secret;
 mod wisdom;

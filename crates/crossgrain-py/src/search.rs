@@ -23,16 +23,17 @@ use rayon::ThreadPoolBuilder;
 use crate::device::searcher;
 use crate::search_candidates::{Candidates, Growth, Masks, Set};
 use crate::search_file::{Facts, Header, look};
+use crate::search_targets::Goals;
 use crate::{Error, refused, wisdom};
 
 /// The interval at which the caller's thread wakes up.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Plaintext, the mask of its known bits, and ciphertext.
-type Texts = (Vec<u8>, Vec<u8>, Vec<u8>);
+pub(crate) type Texts = (Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// A hit: number, candidate, key.
-type Found<'py> = (BigUint, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+/// A hit: number, candidate, key, target.
+type Found<'py> = (BigUint, Bound<'py, PyBytes>, Bound<'py, PyBytes>, usize);
 
 /// Refused words: the reason, their count, and the number of the first.
 type LeftOut = (&'static str, u64, u64);
@@ -51,15 +52,21 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     cipher: Option<String>,
     #[pyo3(item)]
-    known: Vec<Texts>,
+    pub(crate) known: Vec<Texts>,
     #[pyo3(item)]
     crypt: Vec<u8>,
     #[pyo3(item)]
     looks: Option<String>,
     #[pyo3(item)]
-    pub(crate) header: Option<Header>,
+    pub(crate) headers: Vec<Header>,
     #[pyo3(item)]
-    facts: Facts,
+    pub(crate) facts: Facts,
+    #[pyo3(item)]
+    pub(crate) targets: Vec<Texts>,
+    #[pyo3(item)]
+    any_target: bool,
+    #[pyo3(item)]
+    finished: Vec<usize>,
     #[pyo3(item)]
     mode: String,
     #[pyo3(item)]
@@ -117,19 +124,17 @@ pub(crate) struct Job<'py> {
 }
 
 impl Job<'_> {
-    pub(crate) fn search(&self, py: Python<'_>) -> PyResult<Search> {
-        match &self.header {
-            Some(header) => header.search(py, &self.facts),
-            None => Search::new(self.what_is_known()?, self.kdf()?).map_err(told),
-        }
+    /// The search for a key by texts.
+    pub(crate) fn known_search(&self, known: &[Texts]) -> PyResult<Search> {
+        Search::new(self.what_is_known(known)?, self.kdf()?).map_err(told)
     }
 
-    fn what_is_known(&self) -> PyResult<Known> {
+    fn what_is_known(&self, texts: &[Texts]) -> PyResult<Known> {
         let options = Options { threads: 1, short_nonces: true, ..Options::default() };
         let cipher = self.cipher.as_deref().ok_or_else(|| Error::new_err("there is no cipher: give it"))?;
         let cipher: Cipher = cipher.parse().map_err(refused)?;
         let mode: Mode = self.mode.parse().map_err(refused)?;
-        self.refuse_useless(mode)?;
+        self.refuse_useless(mode, texts)?;
         Ok(match (mode.entry().initial, &self.looks) {
             (Initial::Nonce { .. }, _) => Known::Test(Box::new(Tagged {
                 cipher,
@@ -140,7 +145,7 @@ impl Job<'_> {
                 tag: self.tag.clone(),
                 options,
             })),
-            (Initial::Sector, _) => Known::Test(Box::new(self.sector(cipher)?)),
+            (Initial::Sector, _) => Known::Test(Box::new(self.sector(cipher, texts)?)),
             (_, Some(name)) => Known::Test(Box::new(Plausible {
                 cipher,
                 mode: BlockMode::new(mode, &self.iv).map_err(told)?,
@@ -151,7 +156,7 @@ impl Job<'_> {
             _ => {
                 let mode = BlockMode::new(mode, &self.iv).map_err(told)?;
                 let mut known = Vec::new();
-                for (plaintext, mask, ciphertext) in &self.known {
+                for (plaintext, mask, ciphertext) in texts {
                     known.extend(pairs(mode, Data { plaintext, mask, ciphertext }).map_err(told)?);
                 }
                 // Tests of a mode plan for every key, so they use the estimates. A search of blocks plans once.
@@ -163,7 +168,7 @@ impl Job<'_> {
     }
 
     /// Refuses arguments that the mode does not use, and reports those that it needs.
-    fn refuse_useless(&self, mode: Mode) -> PyResult<()> {
+    fn refuse_useless(&self, mode: Mode, texts: &[Texts]) -> PyResult<()> {
         let (is_tagged, has_sectors) = (mode.is_authenticated(), mode.entry().initial == Initial::Sector);
         let takes_iv = matches!(mode.entry().initial, Initial::Block | Initial::Nonce { .. });
         let is_by_crypt = is_tagged || self.looks.is_some();
@@ -178,7 +183,12 @@ impl Job<'_> {
         if let Some((name, ..)) = given.iter().find(|(_, is_given, is_used)| *is_given && !is_used) {
             return Err(Error::new_err(format!("{mode} takes no {name}: leave it out")));
         }
-        if is_by_crypt == self.known.is_empty() {
+        if is_tagged && !self.targets.is_empty() {
+            return Err(Error::new_err(format!(
+                "{mode} has tags, and targets have plaintexts: choose another mode"
+            )));
+        }
+        if is_by_crypt == texts.is_empty() {
             return Ok(());
         }
         let why = if is_by_crypt {
@@ -189,8 +199,8 @@ impl Job<'_> {
         Err(Error::new_err(why))
     }
 
-    fn sector(&self, cipher: Cipher) -> PyResult<XtsSector> {
-        let [(plaintext, mask, ciphertext)] = self.known.as_slice() else {
+    fn sector(&self, cipher: Cipher, texts: &[Texts]) -> PyResult<XtsSector> {
+        let [(plaintext, mask, ciphertext)] = texts else {
             return Err(Error::new_err("a sector of xts is one text: give one pair in known"));
         };
         let (plaintext, mask, ciphertext) = (plaintext.clone(), mask.clone(), ciphertext.clone());
@@ -264,8 +274,9 @@ pub(crate) fn search_shard<'py>(
     threads: usize,
     devices: Vec<String>,
 ) -> PyResult<Searched<'py>> {
-    let search = job.search(py)?;
-    let candidates = job.candidates(&search, &mut Refused::default())?;
+    let sought = job.sought(py)?;
+    let (search, goals) = (&sought.search, Goals::new(&sought, goes_on, job.any_target, &job.finished));
+    let candidates = job.candidates(search, &mut Refused::default())?;
     let shard = shard.map(|(index, count)| Shard::new(index, count)).transpose().map_err(told)?;
     let (part, is_counted) = (Part { skip, limit, shard }, progress.is_some());
     let range = py.detach(|| candidates.part(&part, is_counted))?;
@@ -278,8 +289,15 @@ pub(crate) fn search_shard<'py>(
         caller.unpark();
     };
     let on_hit = |hit: Hit| {
+        let target = hit.target;
+        if !goals.find(target) {
+            return;
+        }
         hits.lock().unwrap_or_else(PoisonError::into_inner).push(hit);
-        if !goes_on {
+        if !goals.is_open(target) {
+            search.finish(target);
+        }
+        if goals.are_over() {
             end();
         }
     };
@@ -294,13 +312,31 @@ pub(crate) fn search_shard<'py>(
             progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, at).map(drop))
         })
     };
+    let (refused, failures) = watched(py, &watch, &is_over, &tell, || {
+        let searched = pool.install(|| candidates.shard(search, &devices, &range, &watch));
+        end();
+        searched
+    })?;
+    let tried = watch.tried();
+    let hits = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+    let found =
+        hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key), hit.target));
+    Ok((found.collect(), left_out(&refused), failures, tried))
+}
+
+/// Searches on another thread. Meanwhile, this thread calls `tell` from time to time, and ends the search if that
+/// fails.
+fn watched<T: Send>(
+    py: Python<'_>,
+    watch: &Watch<'_>,
+    is_over: &AtomicBool,
+    tell: &(dyn Fn() -> PyResult<()> + Sync),
+    search: impl FnOnce() -> PyResult<T> + Send,
+) -> PyResult<T> {
     let (searched, watched) = py.detach(|| {
         thread::scope(|scope| {
-            let searching = thread::Builder::new().spawn_scoped(scope, || {
-                let searched = pool.install(|| candidates.shard(&search, &devices, &range, &watch));
-                end();
-                searched
-            });
+            let searching = thread::Builder::new().spawn_scoped(scope, search);
             let searching = searching.map_err(without_threads)?;
             let watched = loop {
                 thread::park_timeout(TICK);
@@ -315,16 +351,9 @@ pub(crate) fn search_shard<'py>(
             Ok::<_, PyErr>((searching.join(), watched))
         })
     })?;
-    let (refused, failures) = match searched {
-        Ok(searched) => searched?,
-        Err(_) => return Err(Error::new_err("the search broke down: this is worth a report")),
-    };
-    watched?;
-    let tried = watch.tried();
-    let hits = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
-    let found = hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key)));
-    Ok((found.collect(), left_out(&refused), failures, tried))
+    let broken = |_| Error::new_err("the search broke down: this is worth a report");
+    let searched = searched.map_err(broken)??;
+    watched.map(|()| searched)
 }
 
 /// An error of the search as a Python exception. Names of options are those of arguments.

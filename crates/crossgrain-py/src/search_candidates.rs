@@ -125,7 +125,7 @@ impl Job<'_> {
 
     /// The length of candidates that are keys. `None` if they are passphrases of a file.
     pub(crate) fn key_bytes(&self, search: &Search) -> Option<usize> {
-        search.key_bytes().filter(|_| self.header.is_none() || *search.kdf() == Kdf::Exact)
+        search.key_bytes().filter(|_| self.headers.is_empty() || *search.kdf() == Kdf::Exact)
     }
 
     /// The word list and its form.

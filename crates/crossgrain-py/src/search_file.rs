@@ -156,11 +156,13 @@ fn recorded(
 }
 
 impl Header {
-    /// The search for the passphrase of the file.
-    pub(crate) fn search(&self, py: Python<'_>, facts: &Facts) -> PyResult<Search> {
+    /// The search for the passphrase of the file, and whether wrong passphrases fit often.
+    pub(crate) fn search(&self, py: Python<'_>, facts: &Facts) -> PyResult<(Search, bool)> {
         let pieces = self.2.iter().map(|(from, bytes)| (*from, bytes.clone_ref(py))).collect();
         let replayed = Replayed { len_bytes: self.1, pieces, at: 0 };
-        format(&self.0)?.read(replayed, &facts.details()?).and_then(Locked::search).map_err(told)
+        let locked = format(&self.0)?.read(replayed, &facts.details()?).map_err(told)?;
+        let is_doubtful = locked.doubt.is_some();
+        Ok((locked.search().map_err(told)?, is_doubtful))
     }
 }
 

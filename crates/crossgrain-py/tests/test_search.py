@@ -8,7 +8,7 @@ import time
 import pytest
 
 import crossgrain
-from crossgrain import Search, search_shard
+from crossgrain import Found, Search, search_shard
 
 KEYS = {cipher: bytes(range(1, size + 1)) for cipher, size in crossgrain.CIPHERS.items() if size in (16, 24, 32)}
 PLAIN = b"sixteen letters!some more"
@@ -32,7 +32,7 @@ def test_a_key_of_which_digits_are_lost(cipher):
         search = lost(key, cipher, key_mask=key.hex()[:at] + "?" * digits + key.hex()[at + digits :])
         number = int(key.hex()[at : at + digits], 16)
         assert search.size == 16**digits
-        assert search_shard(search) == [(number, key, key)]
+        assert search_shard(search) == [Found(number, key, key)]
         assert search_shard(search, skip=number, limit=1, goes_on=True)[0].key == key
         assert search_shard(search, skip=number + 1) == [] == search_shard(search, limit=number)
         with pytest.raises(crossgrain.NothingTried):
@@ -43,14 +43,14 @@ def test_shards_meet_and_do_not_overlap():
     key = KEYS["aes-128"]
     search = lost(key, key_mask=key.hex()[:-3] + "???")
     found = [search_shard(search, skip=7, shard=(i, 11)) for i in range(11)]
-    assert sum(found, []) == [(int(key.hex()[-3:], 16), key, key)]
+    assert sum(found, []) == [Found(int(key.hex()[-3:], 16), key, key)]
 
 
 def test_numbers_are_exact():
     key = bytes(31) + b"\x05"
     search = lost(key, "aes-256", range=(0, (1 << 256) - 1))
     assert search.size == 1 << 256
-    assert search_shard(search, limit=6) == [(5, key, key)]
+    assert search_shard(search, limit=6) == [Found(5, key, key)]
     high = b"\xff" * 31 + b"\xfa"
     search = lost(high, "aes-256", key_mask="?" * 64)
     assert search_shard(search, skip=(1 << 256) - 9)[0].number == (1 << 256) - 6
@@ -75,14 +75,14 @@ def test_words_and_what_is_made_of_them():
     key = b"s3cr3t!".ljust(16, b"\0")
     with pytest.warns(UserWarning, match="2 candidates were left out, being too long for a key .the first is of word 3"):
         found = search_shard(lost(key, words=words, rules=[":", "l se3 $!"]), goes_on=True)
-    assert found == [(3, b"s3cr3t!", key)]
+    assert found == [Found(3, b"s3cr3t!", key)]
     keys = [bytes([i]) * 16 for i in range(40)]
     for form, listed in (("raw", b"".join(keys)), ("hex", "\r\n".join(key.hex() for key in keys).encode())):
         for key in keys[::13]:
-            assert search_shard(lost(key, words=listed, form=form)) == [(key[0], key, key)]
+            assert search_shard(lost(key, words=listed, form=form)) == [Found(key[0], key, key)]
     key = bytes.fromhex("55ac046e56e3089fec1691c22544b605")  # of "passwd" and "salt", RFC 7914 section 11
     derived = lost(key, words=["pass", "passwd"], kdf="pbkdf2-sha256", salt=b"salt", iterations=1)
-    assert search_shard(derived) == [(1, b"passwd", key)]
+    assert search_shard(derived) == [Found(1, b"passwd", key)]
 
 
 @pytest.mark.parametrize("cipher", ["aes-256", "serpent-128"])
@@ -93,7 +93,7 @@ def test_a_tag_tells_the_key(mode, cipher):
     message = {"crypt": sealed[:-16], "tag": sealed[-16:], "iv": bytes(12), "aad": b"of"}
     mask = key.hex()[:-2] + "??"
     search = Search(cipher=cipher, mode=mode, key_mask=mask, **message)
-    assert search_shard(search, goes_on=True) == [(key[-1], key, key)]
+    assert search_shard(search, goes_on=True) == [Found(key[-1], key, key)]
     assert search_shard(Search(cipher=cipher, mode=mode, key_mask=mask, **message | {"aad": b"off"})) == []
 
 
@@ -102,7 +102,7 @@ def test_a_tag_of_siv_tells_the_key_by_a_list_of_strings(aad):
     key = bytes(range(32))
     sealed = crossgrain.seal(PLAIN, key=key, aad=aad, cipher="aes-128", mode="siv")
     given = {"cipher": "aes-128", "mode": "siv", "key_mask": key.hex()[:-2] + "??", "crypt": sealed[:-16], "tag": sealed[-16:]}
-    assert search_shard(Search(**given, aad=aad), goes_on=True) == [(key[-1], key, key)]
+    assert search_shard(Search(**given, aad=aad), goes_on=True) == [Found(key[-1], key, key)]
     assert search_shard(Search(**given, aad=[b""] if aad is None else None)) == []
 
 
@@ -113,7 +113,7 @@ def test_a_salt_that_is_absent_is_no_empty_one(kdf):
         lost(bytes(16), **given)
     if kdf.startswith("pbkdf2"):
         key = hashlib.pbkdf2_hmac(kdf.removeprefix("pbkdf2-"), b"w", b"", 1, 16)
-        assert search_shard(lost(key, **given | {"salt": b"", "log_n": 0, "memory_kib": 0})) == [(0, b"w", key)]
+        assert search_shard(lost(key, **given | {"salt": b"", "log_n": 0, "memory_kib": 0})) == [Found(0, b"w", key)]
 
 
 def test_a_sector_tells_both_keys():
@@ -123,7 +123,7 @@ def test_a_sector_tells_both_keys():
     search = Search(cipher="aes-128", mode="xts", sector=7, known=known, key_mask=key.hex()[:-2] + "??")
     assert [found.key for found in search_shard(search, goes_on=True)] == [key]
     listed = Search(cipher="aes-128", mode="xts", sector=7, known=known, words=bytes(64) + key, form="raw")
-    assert search_shard(listed) == [(2, key, key)]
+    assert search_shard(listed) == [Found(2, key, key)]
 
 
 @pytest.mark.parametrize("mode", ["ecb", "cbc"])
@@ -141,7 +141,7 @@ def test_an_encrypted_file_tells_its_secret(tmp_path):
     crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "by-key", key=key)
     crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "by-words", passphrase="pass word")
     search = Search(file=tmp_path / "by-key", key_mask=key.hex()[:-2] + "??")
-    assert search_shard(search, goes_on=True) == [(key[-1], key, key)] and "secret" in repr(search)
+    assert search_shard(search, goes_on=True) == [Found(key[-1], key, key)] and "secret" in repr(search)
     words = Search(file=(tmp_path / "by-words").read_bytes(), words=["no", "pass word"])
     assert search_shard(pickle.loads(pickle.dumps(words)))[0].candidate == b"pass word"
     for wrong, why in (
@@ -165,7 +165,7 @@ def test_devices_find_keys(device):
         pytest.skip("python: a search on a device (there is none, or the package was built without them)")
     key = KEYS["aes-128"]
     search = lost(key, key_mask=key.hex()[:-4] + "????")
-    assert search_shard(search, device=device, goes_on=True) == [(int(key.hex()[-4:], 16), key, key)]
+    assert search_shard(search, device=device, goes_on=True) == [Found(int(key.hex()[-4:], 16), key, key)]
     assert search_shard(search, device="gpu", limit=5000) == search_shard(search, limit=5000)
     derived = {"kdf": "pbkdf2-sha256", "salt": b"salt", "iterations": 100}
     words = lost(hashlib.pbkdf2_hmac("sha256", b"word77", b"salt", 100, 16), words=[f"word{at}" for at in range(100)], **derived)
@@ -189,7 +189,7 @@ def test_several_devices_share_a_search(device):
     for twice in ([device, device], (device, device), f"{device},{device}"):
         tried = []
         found = search_shard(search, device=twice, goes_on=True, progress=lambda *at: tried.append(at))
-        assert found == [(number, key, key)] and tried[-1] == (search.size, search.size)
+        assert found == [Found(number, key, key)] and tried[-1] == (search.size, search.size)
     words = lost(hashlib.sha256(b"word77").digest()[:16], words=[f"word{at}" for at in range(100)], kdf="sha256")
     assert [found.candidate for found in search_shard(words, device=[device] * 2)] == [b"word77"]
 

@@ -38,10 +38,15 @@ class Journal:
     """A journal in a file, or only in memory if the path is None."""
 
     def __init__(
-        self, path: str | os.PathLike[str] | None, restore: bool, search: Search, whole: tuple[int, int]
+        self,
+        path: str | os.PathLike[str] | None,
+        restore: bool,
+        search: Search,
+        whole: tuple[int, int],
+        goes_on: bool = False,
     ) -> None:
-        #: The hits by number.
-        self.found: dict[int, Found] = {}
+        #: The hits by number and target.
+        self.found: dict[tuple[int, int], Found] = {}
         #: The number of candidates that were tried.
         self.tried = 0
         self._left_out: dict[str, tuple[int, int]] = {}
@@ -50,7 +55,7 @@ class Journal:
         self._file: int | None = None
         if path is None:
             return
-        begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole)}
+        begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole, goes_on)}
         # The flags refuse symbolic links.
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         file = self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
@@ -75,9 +80,10 @@ class Journal:
     def keep(self, found: Sequence[Found]) -> None:
         """Records hits."""
         for one in found:
-            if one.number not in self.found:
-                self._add({"found": str(one.number), "candidate": one.candidate.hex(), "key": one.key.hex()})
-            self.found[one.number] = one
+            if (one.number, one.target) not in self.found:
+                line = {"found": str(one.number), "candidate": one.candidate.hex(), "key": one.key.hex()}
+                self._add({**line, "target": one.target} if one.target else line)
+            self.found[one.number, one.target] = one
 
     def done(self, start: int, stop: int, left_out: Sequence[LeftOut], tried: int) -> None:
         """Records that no candidate with these numbers is left. `tried` of them were candidates; others were refused."""
@@ -158,8 +164,9 @@ class Journal:
             if line != begun:
                 raise _native.Error(f"{self._path} is of another search: give the one that it was begun with")
         elif "found" in line:
-            number = int(line["found"])
-            self.found[number] = Found(number, bytes.fromhex(line["candidate"]), bytes.fromhex(line["key"]))
+            number, target = int(line["found"]), int(line.get("target", 0))
+            candidate, key = bytes.fromhex(line["candidate"]), bytes.fromhex(line["key"])
+            self.found[number, target] = Found(number, candidate, key, target)
         else:
             start, stop = int(line["from"]), int(line["to"])
             # Earlier versions did not record how many were tried.
@@ -171,18 +178,22 @@ def _line(line: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def _digest(search: Search, whole: tuple[int, int]) -> str:
-    """A digest that differs between searches."""
+def _digest(search: Search, whole: tuple[int, int], goes_on: bool = False) -> str:
+    """A digest that differs between searches. That of several targets also depends on `goes_on`, because candidates are not
+    tried on targets that are found."""
     digest = hashlib.sha256(repr(whole).encode())
     job = search._job()
     # In the form of earlier versions, so that their journals can be restored. They had no other files.
-    file = [(name, job.pop(name)) for name in ("header", "facts")]
+    headers, targets, is_any, _ = (job.pop(name) for name in ("headers", "targets", "any_target", "finished"))
+    file = [("header", headers[0] if len(headers) == 1 else headers), ("facts", job.pop("facts"))]
     rules = [(name, job.pop(name)) for name in ("rule_files", "strict_rules")]
     hybrid = [(name, _digested(name, job.pop(name))) for name in ("words_after", "mask_before", "mask_after", "rule_right", "increment")]
     added = [
         *(file if search.file is not None else ()),
         *(rules if search.rule_files else ()),
         *(one for one in hybrid if one[1] is not None),
+        *([("targets", targets)] if targets else ()),
+        *([("several", is_any, goes_on)] if len(search._doubts()) > 1 else ()),
     ]
     job["mask"] = _digested("mask", job["mask"])
     if search.mode != "siv":

@@ -14,13 +14,28 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from ._types import Bytes, CipherName, FileFormatName, FormName, HashName, HeaderName, KdfName, LookName, MaskSource, ModeName, WordList
+    from ._types import (
+        CipherName,
+        FileFormatName,
+        FileSource,
+        FormName,
+        HashName,
+        HeaderName,
+        KdfName,
+        LookName,
+        MaskSource,
+        ModeName,
+        WordList,
+    )
 
 #: Refused words: the reason, their count, and the number of the first.
 LeftOut = tuple[str, int, int]
 
 #: Arguments that a file supplies.
-_OF_FILE = ("known", "iv", "crypt", "tag", "aad", "sector", "kdf", "salt", "log_n", "block_size", "lanes", "memory_kib")
+_OF_FILE = ("known", "targets", "iv", "crypt", "tag", "aad", "sector", "kdf", "salt", "log_n", "block_size", "lanes", "memory_kib")
+
+#: Arguments that describe one target.
+_OF_ONE = ("known", "crypt", "tag", "aad", "looks")
 
 #: Arguments that say more about a file, and those of them that no other search has.
 _FACTS = ("cipher", "mode", "hash", "pbkdf2", "iterations", "pim", "slot", "header", "looks")
@@ -35,7 +50,7 @@ _NUMBERS = {
 
 #: Arguments that are names or text, and those that are True or False.
 _NAMES = ("cipher", "mode", "looks", "format", "hash", "header", "key_mask", "form", "kdf")
-_FLAGS = ("hex", "pbkdf2", "strict_rules", "increment")
+_FLAGS = ("hex", "pbkdf2", "strict_rules", "increment", "any_target")
 
 #: The maximum number of shards.
 _SHARDS_MAX = (1 << 64) - 1
@@ -72,6 +87,8 @@ class Found(NamedTuple):
     candidate: bytes
     #: The key derived from it.
     key: bytes
+    #: The index of its target in `file` or `targets`. 0 if there is only one.
+    target: int = 0
 
     @property
     def passphrase(self) -> bytes:
@@ -93,7 +110,8 @@ class Search:
     """A lost key or passphrase: what is known of it, and what it may be.
 
     The fields are the options of the command line's `search`. A key is recognised by texts that are `known`; by the `tag` of a
-    mode with one, or by the `looks` of the plaintext, where `crypt` is the ciphertext; or by the `file` that it opens.
+    mode with one, or by the `looks` of the plaintext, where `crypt` is the ciphertext; or by the `file` that it opens. Lists of
+    files and `targets` are searched for the key of each.
 
     A search can be pickled, and does not print secrets. Of a file it keeps only the bytes that a search needs: the header, and
     for a zip archive also its smallest encrypted entry.
@@ -117,6 +135,13 @@ class Search:
     >>> words = crossgrain.Search(file=file, cipher="aes-128", hash="md5", words=["no", "secret"], mask_after="?d?d", increment=True)
     >>> words.size, crossgrain.search_shard(words)[0].number
     (220, 117)
+
+    Two keys at once:
+
+    >>> targets = [(bytes(16), "222788fe9f0c81e0f7329e8cb46e10f5"), (bytes(16), "92928c869ae309ff6d214a92d3488718")]
+    >>> both = crossgrain.Search(cipher="aes-128", targets=targets, mask=["Winter?d?d", "Summer?d?d"])
+    >>> [(found.text, found.target) for found in crossgrain.search_shard(both)]
+    [('Winter07', 0), ('Summer42', 1)]
     """
 
     #: The cipher, with its key size in bits: "aes-128".
@@ -141,8 +166,13 @@ class Search:
     #: ciphertext.
     sector: int = 0
     #: An encrypted file or device: its path, or its bytes. Candidates are passphrases, or keys if crossgrain encrypted it with a
-    #: key.
-    file: str | os.PathLike[str] | bytes | _search_input.Header | None = None
+    #: key. A list of files is searched for the passphrase of each.
+    file: FileSource | Sequence[FileSource] | None = None
+    #: Several targets, each with a key of its own, instead of `known`: pairs as in `known`, or the path of a list of
+    #: ciphertext:plaintext in hex.
+    targets: Sequence[tuple[bytes | str, bytes | str]] | str | os.PathLike[str] = ()
+    #: Whether the search ends when one of several targets is found, instead of all.
+    any_target: bool = False
     #: The format of the file. It is recognised by the first bytes, except those of VeraCrypt and TrueCrypt.
     format: FileFormatName | None = None
     #: The hash of the file's key derivation: -md of openssl, the hash of VeraCrypt. All usual ones are tried unless given.
@@ -205,12 +235,13 @@ class Search:
         if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
             raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
         self._check_types()
+        self._set("targets", _search_input.targets(self.targets))
         self._check_uses()
         if self.range is not None:
             first, last = self.range
             self._set("range", (number("range", first, None), number("range", last, None)))
         if self.file is not None:
-            self._set("file", _search_input.header(self.file, self.format, self._facts()))
+            self._set("file", _search_input.files(self.file, self.format, self._facts()))
         if self.words is not None:
             self._set("words", _search_input.words(self.words, self.form, "words"))
         if self.words_after is not None:
@@ -229,6 +260,8 @@ class Search:
         said = self._given(_OF_FILE if self.file is not None else _ONLY_OF_FILE)
         if said and self.file is not None:
             raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
+        if self.file is None and self._given(("targets",)) and (said := self._given(_OF_ONE)):
+            raise _native.Error(f"targets have plaintext and ciphertext: leave out {', '.join(said)}")
         masks = [name for name in _MASKS if getattr(self, name) is not None]
         for names, is_used, described, remedy in (
             (_ONLY_OF_FILE, self.file is not None, "a file", "file"),
@@ -270,7 +303,10 @@ class Search:
         return None if given is None else _search_input.masks(given, name)
 
     def __repr__(self) -> str:
-        what = self.file.format if isinstance(self.file, _search_input.Header) else self.cipher
+        formats = dict.fromkeys(header.format for header in self._headers())
+        what = " and ".join(formats) or self.cipher
+        count = len(self._doubts())
+        what = what if count == 1 else f"{what}, {count} targets"
         return f"Search({what}, {self.size} candidates by {self.kernel}, secret)"
 
     @cached_property
@@ -285,13 +321,26 @@ class Search:
 
     @property
     def doubt(self) -> str | None:
-        """How often wrong passphrases of the file fit, if that is often. A search then returns all that fit."""
-        return self.file.doubt if isinstance(self.file, _search_input.Header) else None
+        """How often wrong passphrases of a file fit, if that is often. A search then returns all that fit."""
+        return "; ".join(dict.fromkeys(filter(None, self._doubts()))) or None
 
     @property
     def advice(self) -> str | None:
-        """Advice if no passphrase opens the file."""
-        return self.file.advice if isinstance(self.file, _search_input.Header) else None
+        """Advice if no passphrase opens the file. None for several files."""
+        headers = self._headers()
+        return headers[0].advice if len(headers) == 1 else None
+
+    def _headers(self) -> tuple[_search_input.Header, ...]:
+        return _search_input.headers(self.file)
+
+    def _doubts(self) -> list[str | None]:
+        """How often wrong passphrases fit, for each target."""
+        return [header.doubt for header in self._headers()] or [None] * max(1, len(self._pairs()))
+
+    def _pairs(self) -> Sequence[tuple[bytes | str, bytes | str]]:
+        """The targets, which were read if they were a path."""
+        pairs: Any = self.targets
+        return pairs  # type: ignore[no-any-return]
 
     @cached_property
     def _checked(self) -> tuple[str, int, int | None, list[LeftOut]]:
@@ -310,11 +359,14 @@ class Search:
         same = ("cipher", "looks", "sector", "key_mask", "hex", "range", "words", "words_after", "form", "rule_files", "strict_rules")
         return {
             **{name: getattr(self, name) for name in (*same, "log_n", "block_size", "lanes", "memory_kib")},
-            "header": self.file[:3] if isinstance(self.file, _search_input.Header) else None,
+            "headers": [header[:3] for header in self._headers()],
+            "targets": [_search_input.texts(pair, "targets") for pair in self._pairs()],
+            "any_target": self.any_target,
+            "finished": [],
             "facts": self._facts(),
             "mode": self.mode or "ecb",
             "iterations": self.iterations or 0,
-            "known": [_search_input.texts(pair) for pair in self.known],
+            "known": [_search_input.texts(pair, "known") for pair in self.known],
             "crypt": _search_input.unhex(self.crypt, "crypt"),
             **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "tag")},
             "salt": None if self.salt is None else _native.bytes_of(self.salt, "salt"),
@@ -362,7 +414,7 @@ def search_shard(
     shard : tuple of int, optional
         With (i, n), only share i of n equal shares is tried. Shares are numbered from 0.
     goes_on : bool
-        Whether the search continues after the first right candidate.
+        Whether the search continues after the first right candidate of each target.
     progress : callable, optional
         It is called from time to time with the number of candidates tried and their total. An exception that it raises ends
         the search. The words of a list are counted before.
@@ -396,7 +448,8 @@ def search_shard(
     if shard is not None:
         index, count = shard
         shard = number("shard", index, _SHARDS_MAX), number("shard", count, _SHARDS_MAX)
-    threads, goes_on = number("threads", threads), goes_on_with(search, goes_on)
+    threads = number("threads", threads)
+    warn_of_doubt(search)
     found, left_out, failures, tried = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, devices)
     _warn(left_out)
     _warn_of_devices(failures)
@@ -405,11 +458,10 @@ def search_shard(
     return sorted(Found(*one) for one in found)
 
 
-def goes_on_with(search: Search, goes_on: bool) -> bool:
-    """Whether a search continues after a find. Warns if it must, because wrong passphrases fit too."""
+def warn_of_doubt(search: Search) -> None:
+    """Warns if a search continues after a find because wrong passphrases fit too."""
     if search.doubt is not None:
         warnings.warn(f"{search.doubt}: all that fit are returned", stacklevel=3)
-    return goes_on or search.doubt is not None
 
 
 def nothing_tried() -> _native.NothingTried:

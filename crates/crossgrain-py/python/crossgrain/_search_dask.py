@@ -15,11 +15,11 @@ import numpy as np
 from . import _native, _search_input
 from ._journal import Journal
 from ._number import number
-from ._search import _MASKS, Found, Search, _warn, _warn_of_devices, device_names, goes_on_with, nothing_tried
+from ._search import _MASKS, Found, Search, _warn, _warn_of_devices, device_names, nothing_tried, warn_of_doubt
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from numpy.typing import NDArray
 
     from ._search import LeftOut
@@ -60,7 +60,7 @@ def search(
     or join. A find or Ctrl-C ends the search and cancels its tasks.
 
     The workers need no files: each task contains the header of the encrypted file, its words, the masks and the second list.
-    Masks and the second list may have up to 8 MiB.
+    Masks and the second list may have up to 8 MiB. Of several targets, new shards leave out those that are found.
 
     Parameters
     ----------
@@ -97,10 +97,12 @@ def search(
     stop = search.size if limit is None else min(start + number("limit", limit, None), search.size)
     if start == stop:
         raise nothing_tried()
-    job, goes_on = _sent(search), goes_on_with(search, goes_on)
-    with Journal(journal, restore, search, (start, stop)) as kept:
-        if goes_on or not kept.found:
-            _Run(client, search, job, kept, goes_on, progress, shard_seconds, retries, devices).go((start, stop))
+    job = _sent(search)
+    warn_of_doubt(search)
+    with Journal(journal, restore, search, (start, stop), goes_on) as kept:
+        goals = _Goals(search, goes_on, kept.found.values())
+        if not goals.are_over():
+            _Run(client, search, job, kept, goals, progress, shard_seconds, retries, devices).go((start, stop))
         _warn(kept.left_out())
         if not kept.found and kept.tried == 0:
             raise nothing_tried()
@@ -130,7 +132,7 @@ def _sent(search: Search) -> dict[str, Any]:
         if len(content) > _SENT_BYTES_MAX:
             why = f"{name} has more than {_SENT_BYTES_MAX >> 20} MiB, and every task contains it: split it, or use search_shard"
             raise _native.Error(why)
-    if search.words is not None and _native.search_check({**job, "words": b""})[1] != search._checked[1]:
+    if search.words_after is not None and _native.search_check({**job, "words": b""})[1] != search._checked[1]:
         raise _native.Error("words_after has changed since the search was described: describe it again")
     return job
 
@@ -144,13 +146,13 @@ class _Run:
         search: Search,
         job: dict[str, Any],
         journal: Journal,
-        goes_on: bool,
+        goals: _Goals,
         progress: Callable[[int, int], object] | None,
         shard_seconds: float,
         retries: int,
         devices: list[str],
     ) -> None:
-        self.client, self.journal, self.goes_on = client, journal, goes_on
+        self.client, self.journal, self.goals = client, journal, goals
         self.progress, self.shard_seconds, self.retries, self.devices = progress, shard_seconds, retries, devices
         self.job = job
         self.words = None if search.words is None else _Words(search)
@@ -175,8 +177,8 @@ class _Run:
                     self._again(completed, shard, error)
                     continue
                 _warn_of_devices(failures)
-                self.journal.keep(found)
-                if found and not self.goes_on:
+                self.journal.keep(self.goals.wanted(found))
+                if self.goals.are_over():
                     return
                 self.journal.done(shard.start, shard.stop, left_out, count)
                 tried += shard.stop - shard.start
@@ -200,9 +202,9 @@ class _Run:
             self._submit(completed, shard)
 
     def _submit(self, completed: Any, shard: _Shard) -> None:
-        job = self.job if shard.lines is None else {**self.job, "words": shard.lines}
+        job = {**self.job, "words": shard.lines, "finished": sorted(self.goals.closed)}
         part = (shard.start - shard.base, shard.stop - shard.start)
-        future = self.client.submit(_shard, job, *part, self.goes_on, self.devices, shard.base, self._per_word(), pure=False)
+        future = self.client.submit(_shard, job, *part, self.goals.goes_on, self.devices, shard.base, self._per_word(), pure=False)
         self.running[future] = shard
         completed.add(future)
 
@@ -216,6 +218,32 @@ class _Run:
             why = f"the shard from candidate {shard.start} to {shard.stop} failed {shard.attempt} times: look after the workers"
             raise _native.Error(why) from error
         self._submit(completed, shard)
+
+
+class _Goals:
+    """Which targets are found, and when the search is over."""
+
+    def __init__(self, search: Search, goes_on: bool, found: Iterable[Found]) -> None:
+        self.goes_on, self._any = goes_on, search.any_target
+        #: For each target, whether all keys are wanted that fit.
+        self._is_open = [goes_on or doubt is not None for doubt in search._doubts()]
+        #: The targets of which no more keys are wanted.
+        self.closed: set[int] = set()
+        self.wanted(found)
+
+    def wanted(self, found: Iterable[Found]) -> list[Found]:
+        """Records hits. Returns those that are wanted: of most targets, one key is enough."""
+        wanted = []
+        for one in found:
+            if one.target not in self.closed:
+                wanted.append(one)
+                if not self._is_open[one.target]:
+                    self.closed.add(one.target)
+        return wanted
+
+    def are_over(self) -> bool:
+        """Whether enough targets are found and no more keys are wanted."""
+        return bool(self.closed) if self._any else len(self.closed) == len(self._is_open)
 
 
 class _Words:
@@ -265,7 +293,7 @@ def _shard(
     found, left_out, failures, tried = _native.search_shard(job, skip, limit, None, goes_on, _ending(), 1, devices)
     words = base // per_word
     return (
-        [Found(base + number, candidate, key) for number, candidate, key in found],
+        [Found(base + number, candidate, key, target) for number, candidate, key, target in found],
         [(reason, count, words + first) for reason, count, first in left_out],
         time.perf_counter() - began,
         failures,

@@ -63,6 +63,44 @@ def header(file: Any, format_name: str | None, facts: dict[str, Any]) -> Header:
     return Header(name, len_bytes, tuple(pieces), doubt, advice and advice.replace("--", ""))
 
 
+def files(file: Any, format_name: str | None, facts: dict[str, Any]) -> Header | tuple[Header, ...]:
+    """The header of a file, or the headers of a list of files."""
+    if isinstance(file, Header) or not isinstance(file, (list, tuple)):
+        return header(file, format_name, facts)
+    if not file:
+        raise _native.Error("file is an empty list: give a file")
+    each = []
+    for index, one in enumerate(file):
+        try:
+            each.append(header(one, format_name, facts))
+        except _native.Error as error:
+            raise _native.Error(f"file[{index}]: {error}") from None
+    return tuple(each)
+
+
+def headers(file: Any) -> tuple[Header, ...]:
+    """The headers of all files."""
+    return () if file is None else (file,) if isinstance(file, Header) else tuple(file)
+
+
+def targets(given: Any) -> Any:
+    """Pairs of plaintext and ciphertext, which are a sequence or the path of a list of `CT:PT` in hex."""
+    if not isinstance(given, (str, os.PathLike)):
+        return given
+    path, pairs = _path(given, "targets"), []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(map(str.strip, file), 1):
+            if line and not line.startswith("#"):
+                crypt, found, plain = line.partition(":")
+                if not found:
+                    raise _native.Error(f"targets, line {number} of {path!r}: give CT:PT in hex, the ciphertext first")
+                texts((plain, crypt), f"targets, line {number}")
+                pairs.append((plain, crypt))
+    if not pairs:
+        raise _native.Error(f"targets names {path!r}, which has no pair: give CT:PT in hex, one on each line")
+    return tuple(pairs)
+
+
 def words(given: Any, form: str, name: str) -> Any:
     """A word list as a path or as bytes. A sequence of words becomes a list."""
     if isinstance(given, (str, os.PathLike)):
@@ -138,11 +176,11 @@ def rule_texts(given: Sequence[Any], is_strict: bool) -> tuple[bytes, ...]:
     return tuple(texts)
 
 
-def texts(pair: Any) -> tuple[bytes, bytes, bytes]:
+def texts(pair: Any, name: str) -> tuple[bytes, bytes, bytes]:
     """The plaintext as far as it is known, the mask of its known bits, and the ciphertext."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError("known is a sequence of pairs, each a plaintext and its ciphertext")
-    return *partly_known(pair[0], "known"), unhex(pair[1], "known")
+        raise TypeError(f"{name} is a sequence of pairs, each a plaintext and its ciphertext")
+    return *partly_known(pair[0], name), unhex(pair[1], name)
 
 
 def partly_known(plain: Buffer | str, name: str) -> tuple[bytes, bytes]:

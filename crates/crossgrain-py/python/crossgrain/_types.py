@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Buffer, TypeAlias
 
-    from ._search_input import Masks
+    from ._search_input import Header, Masks
     from .parallel import Lane, Vector
     from .random import AESCounter, SerpentCounter
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     KeySource: TypeAlias = Union[Bytes, Callable[[str], Bytes]]
     PassphraseSource: TypeAlias = Union[str, Bytes, Callable[[str], Union[str, Bytes]]]
 
+    #: An encrypted file: its path, its bytes, or its header.
+    FileSource: TypeAlias = Union[str, os.PathLike[str], bytes, Header]
     #: A word list: the path of a file, the bytes of a file, or a sequence of words.
     WordList: TypeAlias = Union[Bytes, Sequence[Union[str, Bytes]], str, os.PathLike[str]]
     #: Masks: one, several, or the path of a file of masks.
