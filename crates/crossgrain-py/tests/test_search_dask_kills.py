@@ -40,9 +40,10 @@ PATIENCE_S = 2
 
 SALT, ITERATIONS, PASSPHRASE = bytes(range(8)), 4000, b"word50000"
 
-#: Both kinds of candidates have 100,000, and the passphrase is number 50,000.
+#: Each kind has 100,000 candidates, and the passphrase is number 50,000.
 WORDS = {"words": [b"word%d" % (number if number < 12_500 else number + 37_500) for number in range(25_000)], "rules": [":", "u", "$1", "r"]}
-CANDIDATES = {"words and rules": WORDS, "mask": {"mask": "word?d?d?d?d?d"}}
+LISTS = {"words": [b"word%d" % number for number in range(100)], "words_after": [b"%02d" % number for number in range(100)], "mask_after": "?d"}
+CANDIDATES = {"words and rules": WORDS, "two lists and a mask": LISTS, "mask": {"mask": "word?d?d?d?d?d"}}
 
 
 def encrypted():
