@@ -24,6 +24,7 @@ fn place() -> Place {
     place.write("plain.hcmask", b"ab,\\,c,?1?2\n?d?l\nlit\\,eral\nx?d,a?1b\n");
     // hashcat refuses rules that reject words in files.
     place.write("plain.rule", b":\nc $1\nu\n");
+    place.write("second.rule", b"r\n:\n");
     place.write("rules", b":\nc $1\n>4\n");
     place
 }
@@ -39,7 +40,7 @@ fn printed(place: &Place, args: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// The candidates of our options, and hashcat's for its options.
-const ATTACKS: [(&[&str], &[&str]); 12] = [
+const ATTACKS: [(&[&str], &[&str]); 13] = [
     (&["--words", "words", "--mask-after", "?d?1", "-1", "xy"], &["-a6", "-1", "xy", "words", "?d?1"]),
     (&["--words", "words", "--mask-before", "?d-"], &["-a7", "?d-", "words"]),
     (&["--words", "words", "--mask-after", "?d", "-j", "u $!"], &["-a6", "-j", "u $!", "words", "?d"]),
@@ -64,6 +65,10 @@ const ATTACKS: [(&[&str], &[&str]); 12] = [
     ),
     (&["--words", "words", "--mask-after", "some.hcmask"], &["-a6", "words", "some.hcmask"]),
     (&["--words", "words", "--rules", "plain.rule"], &["-a0", "-r", "plain.rule", "words"]),
+    (
+        &["--words", "words", "--rules", "plain.rule", "--rules", "second.rule"],
+        &["-a0", "-r", "plain.rule", "-r", "second.rule", "words"],
+    ),
 ];
 
 /// The order differs: here the word varies slowest and the last place of a mask fastest.
@@ -126,9 +131,14 @@ fn parts_of_the_output_make_up_the_whole() {
     assert_eq!(printed(&place, &["--key-mask", "00f?", "--limit", "2"]), [b"\0\xf0", b"\0\xf1"]);
 }
 
+/// Two files of many rules.
+const MANY: [&str; 6] = ["--words", "words", "--rules", "many", "--rules", "many"];
+
 #[test]
 fn candidates_are_counted_and_printed_without_a_target() {
     let place = place();
+    place.write("empty", b"");
+    place.write("many", b"$0\n$1\n$2\n$3\n$4\n$5\n$6\n$7\n$8\n$9\n".repeat(10_000).as_slice());
     for (args, want) in [
         (&["--mask", "?d?d", "--keyspace"][..], "100\n"),
         (&["--mask", "?d?d", "-i", "--keyspace", "--shard", "1/2"], "55\n"),
@@ -140,8 +150,10 @@ fn candidates_are_counted_and_printed_without_a_target() {
         (&["--range", "0..ff", "--cipher", "aes-128", "--keyspace"], "256\n"),
         (&["--mask", "x?1", "-1", "ab", "--stdout"], "xa\nxb\n"),
         (&["--words", "empty", "--stdout"], ""),
+        // The product of the files would not fit into memory.
+        (&[&MANY[..], &["--keyspace"]].concat(), "40000000000\n"),
+        (&[&MANY[..], &["--skip", "123456", "--limit", "1", "--stdout"]].concat(), "one61\n"),
     ] {
-        place.write("empty", b"");
         let done = place.run(&[&["search"], args].concat());
         assert_eq!(
             (done.code, String::from_utf8_lossy(&done.out).as_ref(), done.err.as_str()),

@@ -25,7 +25,7 @@ use super::{Error, InSpace, Refused, Rule, Spaces, Words};
 const LIST_BYTES_MAX: usize = 1 << 30;
 
 /// The most candidates of one word. A list has less than 2⁶⁴ lines, so numbers fit into 128 bits.
-const PER_WORD_MAX: u64 = 1 << 63;
+pub(super) const PER_WORD_MAX: u64 = 1 << 63;
 
 /// Strings of masks that a thread generates at a time.
 const BLOCK: u64 = 1024;
@@ -109,16 +109,6 @@ impl Affix {
     /// The number of strings.
     pub const fn count(&self) -> u64 {
         self.count
-    }
-
-    /// The number of candidates that affixes make of each word.
-    ///
-    /// # Errors
-    /// [`Error::ManyAffixes`] if there are 2⁶³ or more.
-    pub fn combined(affixes: &[Self], rules: usize) -> Result<u64, Error> {
-        let mut counts = affixes.iter().map(|affix| affix.count);
-        let product = counts.try_fold(rules as u64, u64::checked_mul);
-        product.filter(|product| *product < PER_WORD_MAX).ok_or(Error::ManyAffixes)
     }
 }
 

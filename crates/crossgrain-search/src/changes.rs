@@ -1,14 +1,17 @@
 //! The changes that turn each word of a list into candidates: rules, and then [affixes](Affix).
 //!
-//! Candidates are numbered word by word, and within a word rule by rule. The number of a candidate is enough to
-//! make it again, so a range of numbers can be split at any place, also within a word.
+//! Candidates are numbered word by word, and within a word rule by rule. With several lists of rules, each rule of
+//! one list is followed by each of the next, and the first list varies fastest. The product of the lists can be
+//! larger than the memory, so it is never made: the number of a candidate selects one rule of each list. It is
+//! enough to make the candidate again, so a range of numbers can be split at any place, also within a word.
 
 use std::io::Read;
 use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use super::affix::Combination;
+use super::affix::{Combination, PER_WORD_MAX};
+use super::rule::apply_each;
 use super::words::{Refusal, Refused, Words};
 use super::{Affix, Chunk, Error, Rule};
 
@@ -16,13 +19,27 @@ use super::{Affix, Chunk, Error, Rule};
 #[derive(Clone, Copy, Debug)]
 pub struct Changes<'a> {
     rules: &'a [Rule],
+    /// Further lists of rules, which follow the first.
+    then: &'a [Vec<Rule>],
     affixes: &'a [Affix],
+    /// The number of combinations of affixes.
+    per_rule: u64,
     per_word: u64,
+}
+
+/// The list of rules if none is given.
+static UNCHANGED: [Rule; 1] = [Rule::nothing()];
+
+/// `of` times all counts, if that is a possible number of candidates of a word.
+fn product(of: u64, mut counts: impl Iterator<Item = u64>) -> Result<u64, Error> {
+    let product = counts.try_fold(of, u64::checked_mul);
+    product.filter(|product| *product < PER_WORD_MAX).ok_or(Error::ManyAffixes)
 }
 
 /// Makes candidates on one thread. The buffers are reused from word to word.
 pub(super) struct Maker<'a> {
     changes: Changes<'a>,
+    rules: Vec<&'a Rule>,
     combination: Combination<'a>,
     bytes: Zeroizing<Vec<u8>>,
     changed: Zeroizing<Vec<u8>>,
@@ -35,12 +52,41 @@ impl<'a> Changes<'a> {
     /// # Errors
     /// [`Error::ManyAffixes`] if a word has 2⁶³ candidates or more.
     pub fn new(rules: &'a [Rule], affixes: &'a [Affix]) -> Result<Self, Error> {
-        Ok(Self { rules, affixes, per_word: Affix::combined(affixes, rules.len())? })
+        Self::following(rules, &[], affixes)
+    }
+
+    /// Each rule of one list followed by each of the next, with all combinations of affixes. Without a list, words
+    /// are not changed.
+    ///
+    /// # Errors
+    /// [`Error::ManyAffixes`] if a word has 2⁶³ candidates or more.
+    pub fn combined(lists: &'a [Vec<Rule>], affixes: &'a [Affix]) -> Result<Self, Error> {
+        match lists {
+            [] => Self::new(&UNCHANGED, affixes),
+            [first, then @ ..] => Self::following(first, then, affixes),
+        }
+    }
+
+    fn following(rules: &'a [Rule], then: &'a [Vec<Rule>], affixes: &'a [Affix]) -> Result<Self, Error> {
+        let per_rule = product(1, affixes.iter().map(Affix::count))?;
+        let lists = [rules].into_iter().chain(then.iter().map(Vec::as_slice));
+        let per_word = product(per_rule, lists.map(|list| list.len() as u64))?;
+        Ok(Self { rules, then, affixes, per_rule, per_word })
     }
 
     /// Only rules.
     pub(super) const fn by_rules(rules: &'a [Rule]) -> Self {
-        Self { rules, affixes: &[], per_word: rules.len() as u64 }
+        Self { rules, then: &[], affixes: &[], per_rule: 1, per_word: rules.len() as u64 }
+    }
+
+    /// Selects the combination of rules with this number, one rule of each list.
+    fn select(&self, mut number: u64, selected: &mut Vec<&'a Rule>) {
+        selected.clear();
+        for list in [self.rules].into_iter().chain(self.then.iter().map(Vec::as_slice)) {
+            let count = list.len() as u64;
+            selected.push(&list[(number % count) as usize]);
+            number /= count;
+        }
     }
 
     /// The number of candidates of each word.
@@ -60,7 +106,7 @@ impl<'a> Changes<'a> {
 
     /// Whether words are candidates without a change.
     pub(super) fn are_none(&self) -> bool {
-        self.affixes.is_empty() && self.rules == [Rule::nothing()]
+        self.affixes.is_empty() && self.then.is_empty() && self.rules == UNCHANGED
     }
 
     /// Calls `each` with every candidate of a list that has a number in `range`, in order, until it fails.
@@ -95,6 +141,7 @@ impl<'a> Maker<'a> {
     pub(super) fn new(changes: Changes<'a>) -> Self {
         Self {
             changes,
+            rules: Vec::new(),
             combination: Combination::new(changes.affixes),
             bytes: Zeroizing::default(),
             changed: Zeroizing::default(),
@@ -111,7 +158,7 @@ impl<'a> Maker<'a> {
         range: &Range<u128>,
         mut each: impl FnMut(u128, Result<&[u8], Refusal>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { changes, combination, bytes, changed, candidate } = self;
+        let Self { changes, rules, combination, bytes, changed, candidate } = self;
         let (first, end) = (changes.first(line), changes.first(line + 1));
         let numbers = range.start.max(first)..range.end.min(end);
         if numbers.is_empty() {
@@ -124,16 +171,17 @@ impl<'a> Maker<'a> {
         };
         // Candidates of a word are less than 2⁶³.
         let (mut at, end) = ((numbers.start - first) as u64, (numbers.end - first) as u64);
-        let per_rule = changes.per_word / changes.rules.len() as u64;
+        let per_rule = changes.per_rule;
         while at < end {
             let place = at / per_rule;
-            let (rule, end_of_rule) = (&changes.rules[place as usize], end.min((place + 1) * per_rule));
+            let end_of_rule = end.min((place + 1) * per_rule);
+            changes.select(place, rules);
             let numbers = first + u128::from(at)..first + u128::from(end_of_rule);
             let from = at % per_rule;
             at = end_of_rule;
-            let word = if rule.is_nothing() {
+            let word = if rules.iter().all(|rule| rule.is_nothing()) {
                 word
-            } else if rule.apply(word, &mut *changed) {
+            } else if apply_each(rules, word, &mut *changed) {
                 &changed[..]
             } else {
                 continue;

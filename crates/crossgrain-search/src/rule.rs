@@ -451,11 +451,16 @@ impl Rule {
     /// word.
     #[must_use = "a word that a rule rejects is no candidate"]
     pub fn apply(&self, word: &[u8], candidate: &mut Vec<u8>) -> bool {
-        candidate.clear();
-        candidate.extend_from_slice(word);
-        let mut stored = zeroize::Zeroizing::default();
-        self.0.iter().all(|function| function.apply(candidate, &mut stored))
+        apply_each(&[self], word, candidate)
     }
+}
+
+/// Applies rules one after the other, as [`Rule::apply`]. A later rule can use a word that an earlier one stored.
+pub(super) fn apply_each(rules: &[&Rule], word: &[u8], candidate: &mut Vec<u8>) -> bool {
+    candidate.clear();
+    candidate.extend_from_slice(word);
+    let mut stored = zeroize::Zeroizing::default();
+    rules.iter().all(|rule| rule.0.iter().all(|function| function.apply(candidate, &mut stored)))
 }
 
 /// The lines of a file of rules that are rules, with their numbers.

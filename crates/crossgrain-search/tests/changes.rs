@@ -122,6 +122,31 @@ proptest! {
     }
 }
 
+/// Each rule of one list is followed by each of the next, the rules of the first fastest. A later rule can use a word
+/// that an earlier one stored.
+#[test]
+fn lists_of_rules_are_combined() {
+    let lists = [&b":\nM u\n>4"[..], b":\n$1 4", b"]\n:"].map(|text| Rule::parse_all(text).unwrap());
+    let changes = Changes::combined(&lists, &[]).unwrap();
+    assert_eq!(changes.per_word(), 12);
+    let of_number = |number: u128| {
+        let mut made = Vec::new();
+        let each = |candidate: &[u8]| {
+            made.push(String::from_utf8(candidate.to_vec()).unwrap());
+            Ok::<_, Error>(())
+        };
+        let range = number..number + 1;
+        changes.each(&mut words(WORDS, 9), &range, &mut Refused::default(), each).unwrap();
+        made.pop()
+    };
+    let all: Vec<_> = (0..12).map(of_number).collect();
+    let some = |word: &str| Some(word.to_owned());
+    // `4` rejects words if none is stored, and `>4` short words.
+    let without_first = [some("on"), some("ON"), None, None, some("ONE1on"), None];
+    let unchanged = [some("one"), some("ONE"), None, None, some("ONE1one"), None];
+    assert_eq!(all, [without_first, unchanged].concat());
+}
+
 /// The list is searched a few parts at a time, and each time from the number where the last search ended, with a new
 /// reader of the list as after a restored session.
 #[test]
@@ -176,8 +201,10 @@ fn too_many_candidates_of_a_word_are_refused() {
     let mask = |len| Spaces::from(Space::every(len));
     assert!(matches!(Affix::masks(Side::After, mask(8)), Err(Error::ManyAffixes)));
     let affixes = [4, 3].map(|len| Affix::masks(Side::After, mask(len)).unwrap());
-    assert_eq!(Affix::combined(&affixes, 1).unwrap(), 1 << 56);
+    assert_eq!(Changes::combined(&[], &affixes).unwrap().per_word(), 1 << 56);
     assert!(matches!(Changes::new(&vec![Rule::nothing(); 128], &affixes), Err(Error::ManyAffixes)));
+    let lists = vec![vec![Rule::nothing(); 16]; 2];
+    assert!(matches!(Changes::combined(&lists, &affixes), Err(Error::ManyAffixes)));
     let none = Affix::words(Side::After, words(b"", 9), &Rule::nothing(), &mut Refused::default()).unwrap();
     let (rules, affixes) = ([Rule::nothing()], [none]);
     let changes = Changes::new(&rules, &affixes).unwrap();

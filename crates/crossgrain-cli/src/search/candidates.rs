@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
-    Affix, BigUint, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side, Space,
+    Affix, BigUint, Changes, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side, Space,
     Spaces, Unknown, Words, key_mask, masks,
 };
 
@@ -38,7 +38,8 @@ pub(super) enum Source {
 /// A word list with its rules and affixes.
 pub(super) struct List {
     pub(super) words: Words<Box<dyn Read + Send>>,
-    pub(super) rules: Vec<Rule>,
+    /// Lists of rules. Each rule of one is followed by each of the next.
+    pub(super) rules: Vec<Vec<Rule>>,
     pub(super) affixes: Vec<Affix>,
     /// The numbers of the candidates; ends at `u128::MAX` if the words were not counted.
     pub(super) range: Range<u128>,
@@ -168,7 +169,7 @@ impl Args {
         let texts = self.rules.iter().map(|path| read_small(path)).collect::<Result<Vec<_>, _>>()?;
         let rules = self.parse_rules(&texts)?;
         let affixes = self.affixes(facts)?;
-        let per_word = Affix::combined(&affixes, rules.len())?;
+        let per_word = Changes::combined(&rules, &affixes)?.per_word();
         let range = if self.shard.is_none() && !self.keyspace {
             let skip = u128::try_from(&part.skip).unwrap_or(u128::MAX);
             let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
@@ -216,16 +217,13 @@ impl Args {
         Ok(affixes)
     }
 
-    /// The rules in the texts of files, combined, or those given as arguments.
-    fn parse_rules(&self, texts: &[Vec<u8>]) -> Result<Vec<Rule>, Error> {
+    /// The lists of rules in the texts of files, or the list given as arguments.
+    fn parse_rules(&self, texts: &[Vec<u8>]) -> Result<Vec<Vec<Rule>>, Error> {
         if !self.rule.is_empty() {
-            return Ok(self
-                .rule
-                .iter()
-                .map(|rule| Rule::parse(rule.as_bytes()))
-                .collect::<Result<_, _>>()?);
+            let rules = self.rule.iter().map(|rule| Rule::parse(rule.as_bytes()));
+            return Ok(vec![rules.collect::<Result<_, _>>()?]);
         }
-        let mut rules = vec![Rule::nothing()];
+        let mut lists = Vec::new();
         for (text, path) in texts.iter().zip(&self.rules) {
             let of_file = if self.strict_rules {
                 Rule::parse_all(text)?
@@ -241,9 +239,9 @@ impl Args {
                 }
                 known
             };
-            rules = Rule::combined(&rules, &of_file);
+            lists.push(of_file);
         }
-        Ok(rules)
+        Ok(lists)
     }
 }
 

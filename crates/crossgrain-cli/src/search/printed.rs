@@ -66,7 +66,7 @@ pub(super) fn print(candidates: Candidates) -> Result<(), Error> {
         }
         Source::Words(list) => {
             let List { mut words, rules, affixes, range } = *list;
-            let changes = Changes::new(&rules, &affixes)?;
+            let changes = Changes::combined(&rules, &affixes)?;
             changes.each(&mut words, &range, &mut refused, |candidate| lines.add(candidate))?;
         }
     }

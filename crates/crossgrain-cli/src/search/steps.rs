@@ -129,7 +129,8 @@ impl Steps<'_> {
         let List { words, rules, affixes, range } = list;
         let range = u128::try_from(next).unwrap_or(u128::MAX).max(range.start)..range.end;
         let end = range.end;
-        let search = WordSearch::changed(self.search, Changes::new(&rules, &affixes)?, range).on(devices);
+        let search =
+            WordSearch::changed(self.search, Changes::combined(&rules, &affixes)?, range).on(devices);
         let (words, refused) = (Mutex::new(words), Mutex::new(Refused::default()));
         let position = || search.next(&words.lock().unwrap_or_else(PoisonError::into_inner));
         let mut pace = Pace::new(4 * rayon::current_num_threads() as u64);
