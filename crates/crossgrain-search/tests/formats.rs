@@ -125,6 +125,31 @@ fn veracrypt_headers_open_under_every_hash_and_cascade() {
     assert!(opens(&read("veracrypt", &copy, &of_copy).unwrap(), PASSPHRASE));
 }
 
+/// Iterations by VeraCrypt's documentation ("Header Key Derivation", "PIM"): of a volume, of one with PIM 3, of a
+/// system drive, and of one with PIM 3.
+#[test]
+fn veracrypt_derives_keys_with_the_documented_iterations() {
+    let file = painted(63 * 512, 5);
+    for (hash, want) in [
+        (Hash::Sha512, [500_000, 18_000, 500_000, 18_000]),
+        (Hash::Whirlpool, [500_000, 18_000, 500_000, 18_000]),
+        (Hash::Sha256, [500_000, 18_000, 200_000, 6144]),
+        (Hash::Blake2s, [500_000, 18_000, 200_000, 6144]),
+        (Hash::Streebog, [500_000, 18_000, 200_000, 6144]),
+        (Hash::Ripemd160, [655_331, 18_000, 327_661, 6144]),
+    ] {
+        let places = [None, Some(HeaderPlace::System)];
+        let cases = places.iter().flat_map(|header| [(*header, None), (*header, Some(3))]);
+        for ((header, pim), want) in cases.zip(want) {
+            let details = Details { hash: Some(hash), header, pim, ..Details::default() };
+            let Kdf::Pbkdf2 { iterations, .. } = read("veracrypt", &file, &details).unwrap().kdf else {
+                panic!("{hash:?}")
+            };
+            assert_eq!(iterations, want, "{hash:?} {header:?} {pim:?}");
+        }
+    }
+}
+
 /// Headers of volumes that VeraCrypt and TrueCrypt made, published as examples by hashcat 6.2.6 (`hashcat
 /// --hash-info`). The passphrase of all is `hashcat`.
 #[test]

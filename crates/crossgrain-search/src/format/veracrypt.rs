@@ -153,7 +153,8 @@ impl Kind {
         }
     }
 
-    /// Iterations of PBKDF2 (VeraCrypt's documentation, "Header Key Derivation" and "PIM").
+    /// Iterations of PBKDF2 (VeraCrypt's documentation, "Header Key Derivation" and "PIM"). A system drive has fewer,
+    /// except with SHA-512 and Whirlpool.
     fn iterations(self, hash: Hash, is_system: bool, pim: Option<u32>) -> Result<u32, Error> {
         let with_pim = |base: u32, factor: u32, pim: u32| {
             let iterations = pim.checked_mul(factor).and_then(|product| product.checked_add(base));
@@ -161,15 +162,16 @@ impl Kind {
                 why: format!("a PIM of {pim} is not possible: give --pim from 1 to 2147468"),
             })
         };
+        let has_fewer = is_system && !matches!(hash, Hash::Sha512 | Hash::Whirlpool);
         match (self, pim) {
             (Self::TrueCrypt, _) if hash == Hash::Ripemd160 => Ok(if is_system { 1000 } else { 2000 }),
             (Self::TrueCrypt, _) => Ok(1000),
-            (Self::VeraCrypt, Some(pim)) if is_system => with_pim(0, 2048, pim),
+            (Self::VeraCrypt, Some(pim)) if has_fewer => with_pim(0, 2048, pim),
             (Self::VeraCrypt, Some(pim)) => with_pim(15_000, 1000, pim),
             (Self::VeraCrypt, None) if hash == Hash::Ripemd160 => {
                 Ok(if is_system { 327_661 } else { 655_331 })
             }
-            (Self::VeraCrypt, None) => Ok(if is_system { 200_000 } else { 500_000 }),
+            (Self::VeraCrypt, None) => Ok(if has_fewer { 200_000 } else { 500_000 }),
         }
     }
 }
