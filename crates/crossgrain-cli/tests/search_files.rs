@@ -102,6 +102,39 @@ fn openssl_files_open() {
     }
 }
 
+/// A passphrase is printed in the same form when it is found and when it comes from a pot: also an empty one, one that
+/// is no text, and one that is the key itself.
+#[test]
+fn passphrases_are_printed_alike_from_a_pot() {
+    let place = place();
+    let openssl = "openssl enc -aes-256-cbc -pbkdf2 -iter 10 -pass file:typed -in in -out out";
+    let own = format!(
+        "{} encrypt --passphrase-file typed --kdf-memory 1 --kdf-passes 1 in -o out --force",
+        env!("CARGO_BIN_EXE_crossgrain")
+    );
+    for (typed, line, args, told) in [
+        (&b""[..], openssl, &["--pbkdf2", "--iter", "10"][..], "''"),
+        (b"p\xe4ss", openssl, &["--pbkdf2", "--iter", "10"], "$HEX[70e47373]"),
+        (b"two words", openssl, &["--pbkdf2", "--iter", "10"], "'two words'"),
+        (b"two words", &own, &[], "'two words'"),
+    ] {
+        place.write("typed", &[typed, b"\n"].concat());
+        place.write("list", &[b"letmein\n", typed, b"\n"].concat());
+        if !made(&place, &["openssl"], line) {
+            return;
+        }
+        let told = format!("passphrase {told}, candidate 1\n");
+        for rest in [&["--words", "list"][..], &["--show"]] {
+            let done = search(&place, &[args, rest, &["--pot", "pot"]].concat());
+            assert_eq!(
+                (done.code, String::from_utf8(done.out).unwrap()),
+                (Some(0), told.clone()),
+                "{rest:?}"
+            );
+        }
+    }
+}
+
 /// Without a tag, data that is no text needs a known beginning, or all passphrases that fit by padding are printed.
 #[test]
 fn openssl_files_of_other_data_need_more_to_be_known() {

@@ -220,6 +220,11 @@ fn a_pot_keeps_keys_for_later_searches() {
     // Of several targets, only the others are searched for.
     let both = place.run(&[&TARGETS[..], &["--pot", "pot2", "--mask", "?l?l"]].concat());
     assert_eq!(both.code, Some(1), "{}", both.err);
+    let shown = place.run(&[&TARGETS[..], &["--pot", "pot2", "--show"]].concat());
+    assert_eq!((shown.code, lines(&shown.out).len()), (Some(1), 1));
+    assert_eq!(shown.err, "crossgrain: 1 of 2 targets are found\n");
+    let any = place.run(&[&TARGETS[..], &["--pot", "pot2", "--show", "--any-target"]].concat());
+    assert_eq!((any.code, any.out, any.err.as_str()), (Some(0), shown.out, ""));
     let rest = place.run(&[&TARGETS[..], &["--pot", "pot2", "--mask", "?l?d"]].concat());
     assert_eq!((rest.code, lines(&rest.out).len()), (Some(0), 2), "{}", rest.err);
     let shown = place.run(&[&TARGETS[..], &["--pot", "pot2", "--show"]].concat());

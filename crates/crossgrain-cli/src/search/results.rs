@@ -24,8 +24,8 @@ pub(super) struct Results<'a> {
     json: bool,
     /// Whether candidates are text.
     is_text: bool,
-    /// Whether they are passphrases of a file.
-    are_passphrases: bool,
+    /// Whether targets are files.
+    are_files: bool,
     kept: Mutex<Kept>,
 }
 
@@ -63,8 +63,8 @@ impl<'a> Results<'a> {
             None => None,
         };
         let (json, is_text) = (args.json, args.is_text());
-        let are_passphrases = is_text && !args.file.is_empty();
-        Ok(Self { goals, pot, file, json, is_text, are_passphrases, kept: Mutex::new(kept) })
+        let are_files = !args.file.is_empty();
+        Ok(Self { goals, pot, file, json, is_text, are_files, kept: Mutex::new(kept) })
     }
 
     /// Stores and prints a key. Returns whether that succeeded.
@@ -99,17 +99,17 @@ impl<'a> Results<'a> {
         if self.file.is_some() { Ok(()) } else { told }
     }
 
-    /// Prints the keys in the pot and records their targets as found. Returns how many there are.
-    pub(super) fn tell_pot(&self) -> Result<usize, Error> {
-        let mut count = 0;
+    /// Prints the keys in the pot and records their targets as found. Returns whether there are any.
+    pub(super) fn tell_pot(&self) -> Result<bool, Error> {
+        let mut is_any = false;
         for (target, goal) in self.goals.each().enumerate() {
             for line in self.pot.iter().flat_map(|pot| pot.known(&goal.fingerprint)) {
                 self.tell(line)?;
                 self.goals.find(target);
-                count += 1;
+                is_any = true;
             }
         }
-        Ok(count)
+        Ok(is_any)
     }
 
     /// Records the targets whose keys an earlier run found.
@@ -125,7 +125,7 @@ impl<'a> Results<'a> {
     fn tell(&self, line: &str) -> Result<(), Error> {
         let named = field(line, "target").filter(|_| self.goals.count() > 1);
         let goal = named.and_then(|own| self.goals.each().find(|goal| goal.fingerprint == own));
-        tell(line, goal.map(|goal| goal.name.as_str()), self.json, self.are_passphrases)
+        tell(line, goal.map(|goal| goal.name.as_str()), self.json, self.are_files)
     }
 
     /// Prints the keys that an earlier run found.
@@ -189,23 +189,25 @@ pub(super) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     line[begin..].split('"').next()
 }
 
-/// Prints a key on standard output, as its JSON line or as readable text after the name of its target. No copy stays in a buffer.
-fn tell(line: &str, name: Option<&str>, json: bool, is_passphrase: bool) -> Result<(), Error> {
-    let field = |name| field(line, name).unwrap_or_default();
-    let (key, number) = (field("key"), field("number"));
-    let has_text = line.contains(r#"","text":"#);
-    let candidate = if has_text && field("candidate").is_empty() { key } else { field("candidate") };
-    let decoded = base16ct::lower::decode_vec(candidate).map(Zeroizing::new).unwrap_or_default();
-    let text = std::str::from_utf8(&decoded).ok().filter(|text| !text.is_empty());
+/// Prints a key on standard output, as its JSON line or as readable text after the name of its target. No copy stays
+/// in a buffer. A candidate for a file is its passphrase.
+fn tell(line: &str, name: Option<&str>, json: bool, is_file: bool) -> Result<(), Error> {
+    let field = |name| field(line, name);
+    let (key, number) = (field("key").unwrap_or_default(), field("number").unwrap_or_default());
+    // A candidate that is the key itself is only there as text.
+    let is_key = line.contains(r#"","text":"#);
+    let candidate = field("candidate").or(is_key.then_some(key));
+    let decoded = candidate.and_then(|digits| base16ct::lower::decode_vec(digits).ok()).map(Zeroizing::new);
+    let text = decoded.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     // An escape has at most ten characters.
-    let mut escaped = Zeroizing::new(String::with_capacity(10 * decoded.len()));
+    let mut escaped = Zeroizing::new(String::with_capacity(10 * text.map_or(0, str::len)));
     escaped.extend(text.unwrap_or_default().escape_debug());
-    let told = match text {
+    let told = match (candidate, text) {
         _ if json => joined(&[line, "\n"]),
-        Some(_) if is_passphrase => joined(&["passphrase '", &escaped, "', candidate ", number, "\n"]),
-        None if is_passphrase => joined(&["passphrase $HEX[", candidate, "], candidate ", number, "\n"]),
-        Some(_) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
-        None => joined(&["key ", key, ", candidate ", number, "\n"]),
+        (Some(_), Some(_)) if is_file => joined(&["passphrase '", &escaped, "', candidate ", number, "\n"]),
+        (Some(hex), _) if is_file => joined(&["passphrase $HEX[", hex, "], candidate ", number, "\n"]),
+        (_, Some(_)) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
+        _ => joined(&["key ", key, ", candidate ", number, "\n"]),
     };
     let name = name.filter(|_| !json).map_or(String::new(), |name| format!("{name}: "));
     let told = joined(&[&name, &told]);

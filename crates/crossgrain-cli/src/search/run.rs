@@ -49,8 +49,9 @@ pub(super) fn run(args: Args, restored: Restored) -> Result<Outcome, Error> {
     let Sought { search, goals, advice } = args.search(args.is_text())?;
     if args.show {
         let (goals, pot) = (Goals::new(goals, &args), args.open_pot()?);
-        let count = Results::open(&args, &goals, pot)?.tell_pot()?;
-        return Ok(if count > 0 { Outcome::Found } else { Outcome::Exhausted });
+        Results::open(&args, &goals, pot)?.tell_pot()?;
+        tell_missing(&goals);
+        return Ok(if goals.are_found() { Outcome::Found } else { Outcome::Exhausted });
     }
     let candidates = args.candidates(args.used_in(&search))?;
     if let Source::Spaces(spaces, _) = &candidates.source {
@@ -192,8 +193,7 @@ fn journaled(setting: &Setting<'_>, restored: Restored, work: Work<'_>) -> Resul
     } else if journal.is_found {
         goals.find(0);
     }
-    let in_pot = results.tell_pot()?;
-    if in_pot > 0 && goals.are_over() {
+    if results.tell_pot()? && goals.are_over() {
         error::tell("the pot has every key that is searched for: nothing was tried");
         journal.session.as_mut().map_or(Ok(()), |session| session.end(Outcome::Found))?;
         return Ok(Outcome::Found);
@@ -261,9 +261,7 @@ fn watched(
     journal.finish()?;
     let is_out_of_time = status.lock().unwrap_or_else(PoisonError::into_inner).is_out_of_time();
     let is_ended = is_ended.load(Ordering::Relaxed);
-    if goals.count() > 1 && !goals.are_found() {
-        error::tell(&format!("{} of {} targets are found", goals.found_count(), goals.count()));
-    }
+    tell_missing(goals);
     let outcome = match (goals.are_found(), is_exhausted) {
         (true, _) => Outcome::Found,
         (false, true) if is_first_run && watch.tried() == 0 => Outcome::NothingTried,
@@ -286,6 +284,13 @@ fn watched(
         None => {}
     }
     Ok(outcome)
+}
+
+/// Prints how many of several targets are found, if that is too few.
+fn tell_missing(goals: &Goals) {
+    if goals.count() > 1 && !goals.are_found() {
+        error::tell(&format!("{} of {} targets are found", goals.found_count(), goals.count()));
+    }
 }
 
 /// The end of a search without a session that found no key, or not all.
