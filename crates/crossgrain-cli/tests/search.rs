@@ -5,7 +5,7 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use common::{Done, Place};
+use common::{Done, Place, gzip};
 use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode};
 
@@ -165,20 +165,6 @@ fn passphrases_are_printed_as_text() {
     assert!(skipped.err.contains("2 rules have unknown functions and are skipped, the first in line 1: 'g'"));
     let strict = ["search", "--file", "sealed", "--words", "words", "--rules", "rules", "--strict-rules"];
     assert_eq!(place.run(&strict).code, Some(3));
-}
-
-/// A gzip file of one stored block.
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut crc = u32::MAX;
-    for byte in data {
-        crc ^= u32::from(*byte);
-        (0..8).for_each(|_| crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()));
-    }
-    let len = data.len() as u16;
-    let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
-    let lengths = [len.to_le_bytes(), (!len).to_le_bytes()].concat();
-    let trailer = [(!crc).to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
-    [&header[..], &lengths, data, &trailer].concat()
 }
 
 #[test]

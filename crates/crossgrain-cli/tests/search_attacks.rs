@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Place, painted};
+use common::{Place, gzip, painted};
 
 const PLAIN: &str = "00112233445566778899aabbccddeeff";
 const CRYPT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
@@ -182,6 +182,46 @@ fn candidates_are_counted_and_printed_without_a_target() {
     place.write("bad.hcmask", b"?d\n?7\n");
     let line = place.run(&["search", "--mask", "bad.hcmask", "--stdout"]).refused(3);
     assert!(line.contains("bad.hcmask") || line.contains("?7"), "{line}");
+}
+
+/// Masks and sets may be the names of files, as in hashcat. The program prints a name with an unusual end, because a
+/// mask could have been meant.
+#[test]
+fn masks_and_sets_may_be_files() {
+    let place = place();
+    place.write("M.HCMASK", b"?1?1\n");
+    place.write("masks", b"?1?1\n");
+    place.write("m.hcmask.gz", &gzip(b"?1?1\n"));
+    place.write("set.hcchr", b"x\xe4\r\n");
+    place.write("set", b"x\xe4\n");
+    let told =
+        |name: &str| format!("crossgrain: there is a file '{name}': '{name}' stands for its contents\n");
+    for (args, note) in [
+        (["--mask", "M.HCMASK", "-1", "set.hcchr"], String::new()),
+        (["--mask", "m.hcmask.gz", "-1", "set.hcchr"], String::new()),
+        (["--mask", "./masks", "-1", "set.hcchr"], told("./masks")),
+        (["--mask", "?1?1", "-1", "set"], told("set")),
+    ] {
+        let done = place.run(&[&["search", "--stdout"][..], &args].concat());
+        assert_eq!((done.code, done.err), (Some(0), note), "{args:?}");
+        assert_eq!(done.out, b"xx\nx\xe4\n\xe4x\n\xe4\xe4\n", "{args:?}");
+    }
+    place.write("utf-16.hcmask", b"\xff\xfe?\0d\0\n\0");
+    place.write("cr.hcmask", b"?d\r?u\r");
+    place.write("bz2.hcmask", b"BZh91AY&SYrest");
+    place.write("wide.hcchr", "\u{e4}".as_bytes());
+    for (args, why) in [
+        (&["--mask", "None.HCMASK"][..], "None.HCMASK"),
+        (&["--mask", "none.hcmask.gz"], "none.hcmask.gz"),
+        (&["--mask", "?1", "-1", "none.hcchr"], "none.hcchr"),
+        (&["--mask", "utf-16.hcmask"], "iconv -f UTF-16 "),
+        (&["--mask", "cr.hcmask"], "CR alone"),
+        (&["--mask", "bz2.hcmask"], "bunzip2"),
+        (&["--mask", "?1", "-1", "wide.hcchr"], "takes several bytes"),
+    ] {
+        let line = place.run(&[&["search", "--stdout"], args].concat()).refused(3);
+        assert!(line.contains(why), "{args:?}: {line}");
+    }
 }
 
 /// A reader that has enough ends the program without a message.

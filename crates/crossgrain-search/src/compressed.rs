@@ -1,7 +1,8 @@
 //! Word lists that are compressed by gzip, xz or zstd. Each format begins with a signature.
 //!
 //! Lists are often published in one of these formats. Files of several members (gzip), streams (xz) or frames
-//! (zstd), which `cat` makes, are read to their end.
+//! (zstd), which `cat` makes, are read to their end. Lists in other formats are refused by their signatures: their
+//! bytes are no words.
 
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -15,11 +16,25 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 type List<'a> = Box<dyn Read + Send + 'a>;
 
 /// The beginning of a file: as many bytes as the longest of these signatures.
-const BEGIN_BYTES: usize = 6;
+const BEGIN_BYTES: usize = 10;
 
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The signatures of formats that are not decompressed, with their names and a program that does.
+const OTHERS: [(&[u8], &str, &str); 10] = [
+    (b"BZh\0\x31\x41\x59\x26\x53\x59", "bzip2", "bunzip2"),
+    (b"BZh\0\x17\x72\x45\x38\x50\x90", "bzip2", "bunzip2"),
+    (&[0x5d, 0, 0], "lzma", "unlzma"),
+    (b"PK\x03\x04", "zip", "unzip"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
+    (&[0x04, 0x22, 0x4d, 0x18], "lz4", "unlz4"),
+    (b"Rar!\x1a\x07", "rar", "unrar"),
+    (b"LZIP\x01", "lzip", "lzip -d"),
+    (&[0x1f, 0x9d], "compress", "gunzip"),
+    (&[0x89, b'L', b'Z', b'O', 0, 0x0d, 0x0a, 0x1a, 0x0a], "lzop", "lzop -d"),
+];
 
 /// KiB that a decoder of xz may allocate: enough for `xz -9`.
 const XZ_KIB_MAX: u32 = 128 * 1024;
@@ -74,6 +89,14 @@ fn opened(mut input: List<'_>) -> io::Result<List<'_>> {
     let mut begin = Vec::with_capacity(BEGIN_BYTES);
     input.by_ref().take(BEGIN_BYTES as u64).read_to_end(&mut begin)?;
     let is = |signature: &[u8]| begin.starts_with(signature);
+    // The fourth byte of bzip2 is its level.
+    let mut unlevelled = begin.clone();
+    unlevelled.iter_mut().skip(3).take(1).filter(|level| level.is_ascii_digit()).for_each(|level| *level = 0);
+    let other = OTHERS.iter().find(|(signature, ..)| is(signature) || unlevelled.starts_with(signature));
+    if let Some((_, format, program)) = other {
+        let told = format!("it is in the format {format}: decompress it first, by {program} for example");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, told));
+    }
     let (is_gzip, is_xz, is_zstd) = (is(GZIP), is(XZ), is(ZSTD));
     let whole = Cursor::new(begin).chain(input);
     Ok(match () {

@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// A file of rules contains no rule.
     NoRules,
-    /// A file of masks in UTF-16.
+    /// A file of masks in UTF-16, or whose lines end in CR alone.
     MaskFile(io::Error),
     /// A file of masks contains no mask.
     NoMasks,

@@ -6,16 +6,17 @@
 //! Source: hashcat's documentation of mask files (`.hcmask`) and the output of version 6.2.6. Unlike there, sets
 //! that were given as options stay defined unless a line defines them.
 
-use super::words::mark_bytes;
+use super::words::{check_ends, mark_bytes};
 use super::{Error, OWN_SETS, Sets};
 
 /// The masks of a file, each with its sets.
 ///
 /// # Errors
 /// [`Error::BadMaskLine`] with the number of the line; [`Error::NoMasks`] if the file has no mask;
-/// [`Error::MaskFile`] if it is in UTF-16.
+/// [`Error::MaskFile`] if it is in UTF-16, or its lines end in CR alone.
 pub fn masks(text: &[u8], sets: &Sets) -> Result<Vec<(Sets, Vec<u8>)>, Error> {
     let text = &text[mark_bytes(text).map_err(Error::MaskFile)?..];
+    check_ends(text).map_err(Error::MaskFile)?;
     let mut masks = Vec::new();
     for (number, line) in (1..).zip(text.split(|&byte| byte == b'\n')) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

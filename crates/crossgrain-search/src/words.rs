@@ -6,7 +6,8 @@
 //! words that are no text.
 //!
 //! The mark that some editors write in front of UTF-8 is not part of the first word. A list in UTF-16 is
-//! refused, because no word in it would be the word that its reader sees.
+//! refused, because no word in it would be the word that its reader sees. So is a list whose lines end in CR alone,
+//! which would be a single word.
 //!
 //! Layout: a chunk holds the bytes of some lines as they were read. The thread that works on a chunk splits
 //! it into words, so splitting runs in parallel.
@@ -26,6 +27,12 @@ pub const WORD_BYTES_MAX: usize = 1 << 20;
 
 /// This many bytes prove that a line is too long, even if the last one is a CR that belongs to the line end.
 const TOO_LONG_BYTES: usize = WORD_BYTES_MAX + 2;
+
+/// Bytes at the beginning of a text that are looked at for UTF-16.
+const BEGINNING_BYTES: usize = 16;
+
+/// A list of this many bytes without LF whose lines end in CR has no LF further on.
+const ENOUGH_BYTES: usize = 4096;
 
 /// The format of a word list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +142,9 @@ impl<R: Read> Words<R> {
             without_end = 0;
         }
         let end = loop {
+            if are_lines && self.next == 0 && (self.is_at_end || self.rest.len() >= ENOUGH_BYTES) {
+                check_ends(&self.rest)?;
+            }
             if self.is_at_end {
                 break self.rest.len();
             }
@@ -164,10 +174,9 @@ impl<R: Read> Words<R> {
 
     /// Reads the first bytes of the list, and skips the mark of UTF-8.
     fn skip_mark(&mut self) -> io::Result<()> {
-        const MARK_BYTES_MAX: usize = 3;
         // Enough for the next read, too: no part of a word is left in freed memory.
-        self.rest.reserve_exact(MARK_BYTES_MAX + self.chunk_bytes);
-        self.read(MARK_BYTES_MAX)?;
+        self.rest.reserve_exact(BEGINNING_BYTES + self.chunk_bytes);
+        self.read(BEGINNING_BYTES)?;
         let mark_bytes = mark_bytes(&self.rest)?;
         self.rest.drain(..mark_bytes);
         self.is_cut &= !self.rest.is_empty();
@@ -248,16 +257,30 @@ impl<R: Read> Words<R> {
 /// The bytes of the mark in front of a text: 3 for UTF-8, 0 without a mark.
 ///
 /// # Errors
-/// For the mark of UTF-16.
+/// For the mark of UTF-16, and for a beginning of which every second byte is NUL, which UTF-16 has without a mark.
 pub(super) fn mark_bytes(text: &[u8]) -> io::Result<usize> {
-    match text {
-        [0xef, 0xbb, 0xbf, ..] => Ok(3),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            let told = "it is in UTF-16: convert it to UTF-8, by iconv -f UTF-16 -t UTF-8 for example";
-            Err(io::Error::new(io::ErrorKind::InvalidData, told))
-        }
-        _ => Ok(0),
+    let units = text[..text.len().min(BEGINNING_BYTES)].as_chunks::<2>().0;
+    let are_ascii =
+        |high: usize| units.len() > 1 && units.iter().all(|unit| unit[high] == 0 && unit[1 - high] != 0);
+    let utf16 = match text {
+        [0xef, 0xbb, 0xbf, ..] => return Ok(3),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
+        _ if are_ascii(1) => "UTF-16LE",
+        _ if are_ascii(0) => "UTF-16BE",
+        _ => return Ok(0),
+    };
+    let told = format!("it is in UTF-16: convert it to UTF-8, by iconv -f {utf16} -t UTF-8 for example");
+    Err(io::Error::new(io::ErrorKind::InvalidData, told))
+}
+
+/// Refuses a text whose lines end in CR alone.
+pub(super) fn check_ends(text: &[u8]) -> io::Result<()> {
+    let beginning = &text[..text.len().saturating_sub(1).min(ENOUGH_BYTES)];
+    if memchr(b'\r', beginning).is_some() && memchr(b'\n', text).is_none() {
+        let told = "its lines end in CR alone: convert them, by tr '\\r' '\\n' for example";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, told));
     }
+    Ok(())
 }
 
 /// The bytes of a word that may have the form `$HEX[6162]`. Other words, also those with a digit too few, are

@@ -43,6 +43,54 @@ fn lines_end_in_lf_or_crlf_or_with_the_list() {
     }
 }
 
+/// Lists of which no line would be the word that its reader sees are refused with a remedy.
+#[test]
+fn lists_that_are_no_lines_of_words_are_refused() {
+    let long: Vec<u8> = b"word\r".repeat(5000);
+    let le: Vec<u8> = b"word\nother\n".iter().flat_map(|byte| [*byte, 0]).collect();
+    let be: Vec<u8> = b"word\nother\n".iter().flat_map(|byte| [0, *byte]).collect();
+    for (list, told) in [
+        (&b"\xff\xfea\0\n\0"[..], "iconv -f UTF-16 "),
+        (b"\xfe\xff\0a\0\n", "iconv -f UTF-16 "),
+        (b"a\0\n\0", "iconv -f UTF-16LE "),
+        (&le, "iconv -f UTF-16LE "),
+        (&be, "iconv -f UTF-16BE "),
+        (b"a\rb", "CR alone"),
+        (&long, "CR alone"),
+    ] {
+        for chunk_bytes in [1, 100, 1 << 20] {
+            let error = Words::new(list, Form::Lines, chunk_bytes).chunk().map(|_| ()).unwrap_err();
+            assert!(error.to_string().contains(told), "{told} by {chunk_bytes}: {error}");
+        }
+    }
+}
+
+/// The bytes of lists in formats that are not decompressed are not tried as words.
+#[test]
+#[cfg(feature = "compressed")]
+fn lists_of_other_formats_are_refused() {
+    use std::io::Read as _;
+
+    let read = |list: &'static [u8]| {
+        let mut text = Vec::new();
+        crossgrain_search::Decompressed::new(list).read_to_end(&mut text).map(|_| text)
+    };
+    for (list, told) in [
+        (&b"BZh91AY&SYrest"[..], "bunzip2"),
+        (b"BZh1\x17\x72\x45\x38\x50\x90", "bunzip2"),
+        (b"]\0\0\x80\0", "unlzma"),
+        (b"PK\x03\x04 rest", "unzip"),
+        (b"7z\xbc\xaf\x27\x1c rest", "7z x"),
+        (b"\x04\x22\x4d\x18 rest", "unlz4"),
+    ] {
+        let error = read(list).unwrap_err();
+        assert!(error.to_string().contains(told), "{told}: {error}");
+    }
+    for list in [&b"BZh9 a word\n"[..], b"PK\n", b"]\n", b""] {
+        assert_eq!(read(list).unwrap(), list);
+    }
+}
+
 #[test]
 fn a_list_that_ends_within_a_line_says_so() {
     for (list, form, is_cut) in [
@@ -98,6 +146,8 @@ proptest! {
     fn every_word_comes_once(
         lines in proptest::collection::vec("[a-c\\x00\\r]{0,9}", 0..40), chunk_bytes in 1..60_usize,
     ) {
+        // A list that begins with NULs could be refused as UTF-16.
+        let lines = [&["no UTF-16".to_owned()][..], &lines].concat();
         let list: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let want: Vec<_> = lines.iter().map(|line| line.strip_suffix('\r').unwrap_or(line).as_bytes().to_vec()).collect();
         prop_assert_eq!(words(list.as_bytes(), Form::Lines, chunk_bytes), want);

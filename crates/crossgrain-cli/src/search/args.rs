@@ -125,7 +125,8 @@ pub(crate) struct Args {
     pub(super) key_mask: Option<String>,
 
     /// Candidates: a character or a set for every byte, as in hashcat: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4,
-    /// ?? for ?. The name of a file that ends in .hcmask stands for the masks in it, one per line
+    /// ?? for ?. The name of a file stands for the masks in it, one per line. A name that ends in .hcmask must be
+    /// that of a file
     #[arg(long, value_name = "MASK")]
     pub(super) mask: Option<String>,
 
@@ -153,7 +154,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "masks")]
     pub(super) hex: bool,
 
-    /// The set ?1: characters and sets
+    /// The set ?1: characters and sets, or the name of a file with them
     #[arg(short = '1', long, value_name = "SET", requires = "masks")]
     pub(super) set1: Option<String>,
 

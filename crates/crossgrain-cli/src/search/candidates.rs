@@ -1,13 +1,14 @@
 //! The candidates of a search: key spaces or a word list, and the part of it to try.
 
+use std::fs;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
 use crossgrain::engine::text::{grouped, quoted};
 use crossgrain_search::{
-    Affix, BigUint, Changes, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side, Space,
-    Spaces, Unknown, Words, key_mask, masks,
+    Affix, BigUint, Changes, Decompressed, Form, Kdf, OWN_SETS, Part, Refused, Rule, Search, Sets, Side,
+    Space, Spaces, Unknown, Words, key_mask, masks,
 };
 
 use super::args::Args;
@@ -19,6 +20,9 @@ use crate::typed::AnyCipher;
 
 /// Bytes read at a time when words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
+
+/// The most bytes of a decompressed file of rules or masks.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// The candidates to try.
 pub(super) struct Candidates {
@@ -125,20 +129,13 @@ impl Args {
 
     /// The spaces of a mask, or of all masks of a file.
     fn masked(&self, mask: &str, facts: &mut Facts) -> Result<Spaces, Error> {
-        let mut sets = Sets::default();
-        let typed: [_; OWN_SETS] = [&self.set1, &self.set2, &self.set3, &self.set4];
-        for (number, set) in (1..).zip(typed) {
-            if let Some(set) = set {
-                sets.define_text(number, set)?;
+        let sets = self.own_sets(facts)?;
+        let masks = match attached(mask, ".hcmask", facts)? {
+            Some(text) => {
+                let named = |error| Error::usage(format!("'{}': {error}", quoted(mask)));
+                masks(&text, &sets).map_err(named)?
             }
-        }
-        let masks = if mask.ends_with(".hcmask") {
-            let text = read_small(Path::new(mask))?;
-            facts.add_attached(&text);
-            let named = |error| Error::usage(format!("'{}': {error}", quoted(mask)));
-            masks(&text, &sets).map_err(named)?
-        } else {
-            vec![(sets, mask.as_bytes().to_vec())]
+            None => vec![(sets, mask.as_bytes().to_vec())],
         };
         let lengths = self.increment_min..=self.increment_max.unwrap_or(usize::MAX);
         if lengths.is_empty() {
@@ -152,6 +149,27 @@ impl Args {
             })
         });
         Ok(Spaces::new(spaces.collect::<Result<Vec<_>, Error>>()?.concat()))
+    }
+
+    /// The sets `?1` to `?4`. The name of a file stands for its bytes, as in hashcat.
+    fn own_sets(&self, facts: &mut Facts) -> Result<Sets, Error> {
+        let mut sets = Sets::default();
+        let typed: [_; OWN_SETS] = [&self.set1, &self.set2, &self.set3, &self.set4];
+        for (number, set) in (1..).zip(typed) {
+            let Some(set) = set else { continue };
+            match attached(set, ".hcchr", facts)? {
+                None => sets.define_text(number, set)?,
+                Some(bytes) => {
+                    let bytes = without_line_end(&bytes);
+                    let defined = match std::str::from_utf8(bytes) {
+                        Ok(text) => sets.define_text(number, text),
+                        Err(_) => sets.define(number, bytes),
+                    };
+                    defined.map_err(|error| Error::usage(format!("'{}': {error}", quoted(set))))?;
+                }
+            }
+        }
+        Ok(sets)
     }
 
     fn list(&self, path: &Path, used: Use, part: &Part, facts: &mut Facts) -> Result<List, Error> {
@@ -243,6 +261,40 @@ impl Args {
         }
         Ok(lists)
     }
+}
+
+/// The bytes of the file that a mask or set names. A name with the usual end must be that of a file. Other text is
+/// taken as the name of a file if there is one, and the program prints that.
+fn attached(name: &str, usual_end: &str, facts: &mut Facts) -> Result<Option<Vec<u8>>, Error> {
+    let lower = name.to_ascii_lowercase();
+    let is_usual = ["", ".gz", ".xz", ".zst"].iter().any(|end| lower.ends_with(&format!("{usual_end}{end}")));
+    if !is_usual && !fs::metadata(name).is_ok_and(|metadata| !metadata.is_dir()) {
+        return Ok(None);
+    }
+    let text = read_text(Path::new(name))?;
+    if !is_usual {
+        error::tell(&format!("there is a file '{0}': '{0}' stands for its contents", quoted(name)));
+    }
+    facts.add_attached(&text);
+    Ok(Some(text))
+}
+
+fn without_line_end(text: &[u8]) -> &[u8] {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.strip_suffix(b"\r").unwrap_or(text)
+}
+
+/// Reads a complete file of rules or masks, which may be compressed.
+fn read_text(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = read_small(path)?;
+    let mut text = Vec::with_capacity(file.len() + 1);
+    let read = Decompressed::new(&file[..]).take(TEXT_BYTES_MAX + 1).read_to_end(&mut text);
+    read.map_err(|error| Error::read(format_args!("'{}'", shown(path)), &error))?;
+    if text.len() as u64 > TEXT_BYTES_MAX {
+        let told = format!("'{}' has more than 256 MiB when it is decompressed: split it", shown(path));
+        return Err(Error::usage(told));
+    }
+    Ok(text)
 }
 
 /// The number of words in a list.

@@ -246,3 +246,17 @@ pub(crate) fn openssl_with(
         Err(error) => panic!("openssl: {error}"),
     }
 }
+
+/// A gzip file of one stored block.
+pub(crate) fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for byte in data {
+        crc ^= u32::from(*byte);
+        (0..8).for_each(|_| crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()));
+    }
+    let len = data.len() as u16;
+    let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    let lengths = [len.to_le_bytes(), (!len).to_le_bytes()].concat();
+    let trailer = [(!crc).to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+    [&header[..], &lengths, data, &trailer].concat()
+}
