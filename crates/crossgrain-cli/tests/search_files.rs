@@ -297,7 +297,15 @@ fn luks_headers_that_are_damaged_are_refused() {
     damaged[5000] ^= 1;
     place.write("out", &damaged);
     found(&place, &[]);
+    let beginning = damaged[..512].to_vec();
+    damaged[..512].fill(0);
+    place.write("out", &damaged);
+    refused(&place, &[], "no known format");
+    found(&place, &["--format", "luks"]);
     damaged[0x4000 + 5000] ^= 1;
+    place.write("out", &damaged);
+    refused(&place, &["--format", "luks"], "does not begin as a LUKS header");
+    damaged[..512].copy_from_slice(&beginning);
     place.write("out", &damaged);
     refused(&place, &[], "checksums of both headers");
 }

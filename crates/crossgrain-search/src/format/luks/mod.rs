@@ -76,14 +76,13 @@ fn read(mut source: Box<dyn Source>, details: &Details) -> Result<Locked, Error>
     let mut beginning = [0; 8];
     read_at(&mut *source, 0, &mut beginning)?;
     let version = u16::from_be_bytes([beginning[6], beginning[7]]);
-    let slots = match version {
-        1 if beginning.starts_with(MAGIC) => version1::slots(&mut *source, details.slot)?,
-        // The second header of version 2 may be whole if the first is not.
-        2 if beginning.starts_with(MAGIC) => version2::slots(&mut *source, details.slot)?,
-        _ if beginning.starts_with(MAGIC) => {
+    let (version, slots) = match version {
+        1 if beginning.starts_with(MAGIC) => (1, version1::slots(&mut *source, details.slot)?),
+        3.. | 0 if beginning.starts_with(MAGIC) => {
             return Err(unsupported(format_args!("version {version} of LUKS")));
         }
-        _ => return Err(damaged("it does not begin as a LUKS header does")),
+        // The second header of version 2 may be whole if the first is not.
+        _ => (2, version2::slots(&mut *source, details.slot)?),
     };
     if slots.is_empty() {
         return Err(Error::Format { why: format!("{NO_SLOT}: leave out --slot, or take another file") });

@@ -52,7 +52,13 @@ fn header(source: &mut dyn Source) -> Result<Vec<u8>, Error> {
             return Ok(second);
         }
     }
-    Err(damaged("the checksums of both headers are wrong"))
+    let mut beginning = [0; MAGIC.len()];
+    read_at(source, 0, &mut beginning)?;
+    Err(damaged(if beginning == *MAGIC {
+        "the checksums of both headers are wrong"
+    } else {
+        "it does not begin as a LUKS header does, and has no second header of LUKS2"
+    }))
 }
 
 fn header_at(source: &mut dyn Source, from: u64, magic: &[u8]) -> Result<Vec<u8>, Error> {
