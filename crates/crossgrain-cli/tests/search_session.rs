@@ -72,6 +72,22 @@ fn a_session_ends_once_and_is_refused_twice() {
     assert_eq!(place.look(), before);
 }
 
+/// A search without a find prints a message at its end, with a session too.
+#[test]
+fn a_session_without_a_find_says_so() {
+    for (rest, told) in [
+        (
+            &["--key-mask", "000102030405060708090a0b0c0d??00"][..],
+            "every candidate was tried, and none is the key",
+        ),
+        (&["--range", "0..ff", "--limit", "7"], "7 candidates were tried, and none is the key"),
+    ] {
+        let place = Place::new();
+        let done = place.run(&[&PAIR[..], &["--session", "s"], rest].concat());
+        assert_eq!((done.code, done.err), (Some(1), format!("crossgrain: {told}\n")));
+    }
+}
+
 #[test]
 fn killed_at_any_moment_it_goes_on_where_it_was() {
     const WORDS: u64 = 100_000;

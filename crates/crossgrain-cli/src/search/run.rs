@@ -275,13 +275,13 @@ fn watched(
     match &mut journal.session {
         Some(session) if is_exhausted || is_ended => session.end(outcome)?,
         Some(_) => tell_restore(args),
-        None if outcome == Outcome::Exhausted => {
-            error::tell(&exhausted(args, goals, watch.tried()));
-        }
         None if matches!(outcome, Outcome::Aborted | Outcome::OutOfTime) => {
             error::tell("stopped before the end: what was tried is not kept without --session");
         }
         None => {}
+    }
+    if outcome == Outcome::Exhausted {
+        error::tell(&exhausted(args, goals, is_first_run.then(|| watch.tried())));
     }
     Ok(outcome)
 }
@@ -293,14 +293,14 @@ fn tell_missing(goals: &Goals) {
     }
 }
 
-/// The end of a search without a session that found no key, or not all.
-fn exhausted(args: &Args, goals: &Goals, tried: u64) -> String {
-    match (goals.count(), args.is_part()) {
-        (1, false) => "every candidate was tried, and none is the key".to_owned(),
-        (1, true) => format!("none of the {} candidates tried is the key", grouped(tried)),
-        (_, false) => "every candidate was tried".to_owned(),
-        (_, true) => format!("{} candidates were tried", grouped(tried)),
-    }
+/// The end of a search that found no key, or not all. `tried` is the number of candidates if one run tried them all.
+fn exhausted(args: &Args, goals: &Goals, tried: Option<u64>) -> String {
+    let tried = match (args.is_part(), tried) {
+        (false, _) => "every candidate was tried".to_owned(),
+        (true, None) => "every candidate of this part was tried".to_owned(),
+        (true, Some(tried)) => format!("{} candidates were tried", grouped(tried)),
+    };
+    if goals.count() == 1 { format!("{tried}, and none is the key") } else { tried }
 }
 
 fn tell_restore(args: &Args) {
