@@ -217,6 +217,9 @@ fn a_pot_keeps_keys_for_later_searches() {
     let shown = place.run(&[&other[..], &["--show"]].concat());
     assert_eq!((shown.code, shown.out.as_slice(), shown.err.as_str()), (Some(1), &b""[..], ""));
     assert_eq!(place.read("pot"), pot.as_bytes());
+    let mistyped = ["search", "--cipher", "aes-128", "--hashcat", &pairs[0], "--pot", "pto", "--show"];
+    let line = place.run(&mistyped).refused(3);
+    assert!(line.contains("'pto'") && !place.path("pto").exists(), "{line}");
     // Of several targets, only the others are searched for.
     let both = place.run(&[&TARGETS[..], &["--pot", "pot2", "--mask", "?l?l"]].concat());
     assert_eq!(both.code, Some(1), "{}", both.err);

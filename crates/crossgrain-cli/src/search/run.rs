@@ -104,8 +104,14 @@ fn deriving(devices: &Devices, search: &Search) -> Result<Vec<WordDevice>, Error
 }
 
 impl Args {
+    /// The pot. Only a search may create it.
     fn open_pot(&self) -> Result<Option<Pot>, Error> {
-        self.pot.as_deref().map(Pot::open).transpose()
+        let Some(path) = &self.pot else { return Ok(None) };
+        if self.show && !path.exists() {
+            let told = format!("there is no file '{}': give --pot as in the earlier search", shown(path));
+            return Err(Error::usage(told));
+        }
+        Pot::open(path).map(Some)
     }
 }
 
