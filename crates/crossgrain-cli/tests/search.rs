@@ -164,7 +164,14 @@ fn passphrases_are_printed_as_text() {
     assert_eq!(skipped.code, Some(0));
     assert!(skipped.err.contains("2 rules have unknown functions and are skipped, the first in line 1: 'g'"));
     let strict = ["search", "--file", "sealed", "--words", "words", "--rules", "rules", "--strict-rules"];
-    assert_eq!(place.run(&strict).code, Some(3));
+    let line = place.run(&strict).refused(3);
+    assert!(line.contains("'rules': 2 rules") && line.contains("in line 1: 'g'"), "{line}");
+    place.write("rules.gz", &gzip(b"u\n:\n"));
+    place.write("unknown", b"g\n");
+    let rules = |name| place.run(&["search", "--file", "sealed", "--words", "words", "--rules", name]);
+    assert_eq!(found(rules("rules.gz")), "passphrase 'p\u{e4}ss\\'word', candidate 3\n");
+    let line = rules("unknown").refused(3);
+    assert!(line.contains("'unknown': there is no rule"), "{line}");
 }
 
 #[test]

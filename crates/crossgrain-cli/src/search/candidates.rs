@@ -184,7 +184,7 @@ impl Args {
             }
             (FormName::Raw, None) => return Err(Error::usage("passphrases are lines: leave out --form")),
         };
-        let texts = self.rules.iter().map(|path| read_small(path)).collect::<Result<Vec<_>, _>>()?;
+        let texts = self.rules.iter().map(|path| read_text(path)).collect::<Result<Vec<_>, _>>()?;
         let rules = self.parse_rules(&texts)?;
         let affixes = self.affixes(facts)?;
         let per_word = Changes::combined(&rules, &affixes)?.per_word();
@@ -243,21 +243,21 @@ impl Args {
         }
         let mut lists = Vec::new();
         for (text, path) in texts.iter().zip(&self.rules) {
-            let of_file = if self.strict_rules {
-                Rule::parse_all(text)?
-            } else {
-                let (known, unknown) = Rule::parse_known(text)?;
-                if let Some(Unknown { lines, first, rule }) = unknown {
-                    error::tell(&format!(
-                        "{}: {} rules have unknown functions and are skipped, the first in line {first}: '{}'",
-                        shown(path),
-                        grouped(lines),
-                        quoted(&rule)
-                    ));
+            let path = shown(path);
+            let named = |error| Error::usage(format!("'{path}': {error}"));
+            let (known, unknown) = Rule::parse_known(text).map_err(named)?;
+            if let Some(Unknown { lines, first, rule }) = unknown {
+                let (lines, rule) = (grouped(lines), quoted(&rule));
+                if self.strict_rules {
+                    return Err(Error::usage(format!(
+                        "'{path}': {lines} rules have unknown functions, the first in line {first}: '{rule}': mend them, or leave out --strict-rules"
+                    )));
                 }
-                known
-            };
-            lists.push(of_file);
+                error::tell(&format!(
+                    "{path}: {lines} rules have unknown functions and are skipped, the first in line {first}: '{rule}'"
+                ));
+            }
+            lists.push(known);
         }
         Ok(lists)
     }

@@ -157,9 +157,10 @@ fn ciphertext(source: &mut dyn Source) -> Result<(Vec<u8>, u64), Error> {
 /// The last block, and the one before it if there is one.
 fn last_blocks(source: &mut dyn Source, len_bytes: u64) -> Result<(Option<Block>, Block), Error> {
     if !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-        return Err(damaged(format_args!(
-            "{len_bytes} bytes follow its salt, and cbc and ecb have whole blocks of 16"
-        )));
+        let why = format!(
+            "{len_bytes} bytes follow its salt, and cbc and ecb have whole blocks of 16: give --mode ctr, cfb, cfb8, cfb1 or ofb if it was made so, or take another copy of the file"
+        );
+        return Err(Error::Format { why });
     }
     let mut block = |from: u64| {
         let mut block = [0; BLOCK_BYTES];

@@ -5,7 +5,8 @@
 //! HMAC-SHA1 of the ciphertext. It is computed only if the two bytes fit, which one wrong passphrase in 65,536
 //! does, and it decides. On lanes, only the digest with the two bytes is derived before that.
 //!
-//! The search uses the smallest entry. Sources: PKWARE's APPNOTE.TXT 6.3.10; "AES Encryption Information:
+//! The search uses the smallest entry. A self-extracting archive begins with a program. The places in its directory
+//! may be counted from the end of that program, which follows from the actual place of the directory. Sources: PKWARE's APPNOTE.TXT 6.3.10; "AES Encryption Information:
 //! Encryption Specification AE-1 and AE-2", WinZip, version 1.04.
 
 use std::fmt;
@@ -76,8 +77,9 @@ struct Zip {
 }
 
 fn read(mut source: Box<dyn Source>, _: &Details) -> Result<Locked, Error> {
-    let directory = directory(&mut *source)?;
-    let entry = smallest(&directory)?;
+    let (directory, begin) = directory(&mut *source)?;
+    let mut entry = smallest(&directory)?;
+    entry.from = entry.from.saturating_add(begin);
     let mut local = [0; LOCAL_BYTES];
     read_at(&mut *source, entry.from, &mut local)?;
     if !local.starts_with(LOCAL) {
@@ -110,33 +112,50 @@ fn number(bytes: &[u8], from: usize, len_bytes: usize) -> u64 {
     bytes[from..from + len_bytes].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The directory at the end of the archive.
-fn directory(source: &mut dyn Source) -> Result<Vec<u8>, Error> {
+/// The directory at the end of the archive, and the place from which the archive counts.
+fn directory(source: &mut dyn Source) -> Result<(Vec<u8>, u64), Error> {
     let file_bytes = source.seek(SeekFrom::End(0)).map_err(Error::ReadFile)?;
     let tail_bytes = file_bytes.min((COMMENT_BYTES_MAX + END_BYTES + LOCATOR_64_BYTES) as u64);
     let mut tail = vec![0; tail_bytes as usize];
-    read_at(source, file_bytes - tail_bytes, &mut tail)?;
+    let tail_from = file_bytes - tail_bytes;
+    read_at(source, tail_from, &mut tail)?;
     let ends = (0..(tail.len() + 1).saturating_sub(END_BYTES)).rev();
     let mut ends = ends.filter(|&at| tail[at..].starts_with(END));
     let at =
         ends.next().ok_or_else(|| damaged("its directory is missing: is it the last part of several?"))?;
     let (mut len_bytes, mut from) = (number(&tail, at + 12, 4), number(&tail, at + 16, 4));
+    let mut end = tail_from + at as u64;
     if from == u64::from(u32::MAX) || len_bytes == u64::from(u32::MAX) {
         let locator = at.checked_sub(LOCATOR_64_BYTES).filter(|&at| tail[at..].starts_with(LOCATOR_64));
         let locator = locator.ok_or_else(|| damaged("the place of its directory is missing"))?;
-        let mut end = [0; END_64_BYTES];
-        read_at(source, number(&tail, locator + 8, 8), &mut end)?;
-        if !end.starts_with(END_64) {
-            return Err(damaged("the end of its directory is missing"));
-        }
-        (len_bytes, from) = (number(&end, 40, 8), number(&end, 48, 8));
+        let row;
+        (row, end) = end_64(source, [number(&tail, locator + 8, 8), tail_from + locator as u64])?;
+        (len_bytes, from) = (number(&row, 40, 8), number(&row, 48, 8));
     }
     if len_bytes > DIRECTORY_BYTES_MAX.min(file_bytes) {
         return Err(damaged(format_args!("a directory of {len_bytes} bytes")));
     }
+    let begin = end.saturating_sub(len_bytes).saturating_sub(from);
     let mut directory = vec![0; len_bytes as usize];
     read_at(source, from, &mut directory)?;
-    Ok(directory)
+    if begin == 0 || directory.starts_with(CENTRAL) {
+        return Ok((directory, 0));
+    }
+    read_at(source, from + begin, &mut directory)?;
+    Ok((directory, begin))
+}
+
+/// The end of the directory of a large archive, and its place: the place that the locator names, or right before the
+/// locator if a program precedes the archive.
+fn end_64(source: &mut dyn Source, [named, locator]: [u64; 2]) -> Result<([u8; END_64_BYTES], u64), Error> {
+    let mut end = [0; END_64_BYTES];
+    for from in [named, locator.saturating_sub(END_64_BYTES as u64)] {
+        read_at(source, from, &mut end)?;
+        if end.starts_with(END_64) {
+            return Ok((end, from));
+        }
+    }
+    Err(damaged("the end of its directory is missing"))
 }
 
 /// The smallest entry that is encrypted with AES.
