@@ -142,6 +142,16 @@ impl fmt::Display for Name {
 /// The maximum length in bytes of files of plans, costs, rules or programs.
 const SMALL_FILE_BYTES_MAX: u64 = 64 << 20;
 
+/// The reason why bytes that are not in UTF-8 are no text, with the remedy. `wanted` is the remedy in general.
+pub(crate) fn no_text(bytes: &[u8], wanted: &str) -> String {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            "is in UTF-16: convert it to UTF-8, by iconv -f UTF-16 -t UTF-8 for example".to_owned()
+        }
+        _ => format!("is no text: {wanted}"),
+    }
+}
+
 /// A path for messages.
 pub(crate) fn shown(path: &Path) -> String {
     quoted(&path.to_string_lossy())

@@ -107,6 +107,7 @@ fn a_passphrase_comes_from_a_file_or_a_descriptor() {
     let back = fed(place.command(&["decrypt", "--passphrase-file", "pw"]), &sealed);
     assert_eq!(back.printed(), b"the data");
     assert!(by_descriptor(&[0xff, b'\n']).refused(2).contains("UTF-8"));
+    assert!(by_descriptor(b"\xff\xfes\0\n\0").refused(2).contains("is in UTF-16: convert it"));
     assert!(by_descriptor(&[b'x'; 5000]).refused(2).contains("too long"));
     place.run(&["keygen", "-o", "k"]).printed();
     assert!(place.refuses(2, &TO_FILE).contains("by a passphrase"));

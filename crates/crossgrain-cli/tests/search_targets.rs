@@ -66,6 +66,8 @@ fn each_pair_of_a_list_is_a_target() {
             assert!(numbers.contains(&(name.to_owned(), number.to_owned())), "{numbers:?}");
         }
     }
+    // Some editors write a mark in front of UTF-8.
+    place.write("targets", &[b"\xef\xbb\xbf", &place.read("targets")[..]].concat());
     let any = place.run(&[&TARGETS[..], &["--words", "list", "--any-target", "--limit", "2"]].concat());
     assert_eq!(any.code, Some(0), "{}", any.err);
 }
@@ -304,6 +306,7 @@ fn lists_of_targets_that_are_none_are_refused() {
         (&b""[..], "no targets"),
         (b"# x\n", "no targets"),
         (b"\xff\n", "no text"),
+        (b"\xff\xfea\0b\0:\0", "iconv -f UTF-16 "),
         (b"00\n", "line 1"),
         (b"00:0\n", "line 1"),
         (b"\nzz:00\n", "line 2"),

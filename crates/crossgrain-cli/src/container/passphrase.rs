@@ -11,6 +11,7 @@ use crossgrain_container::fill;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::input::no_text;
 use crate::system;
 
 /// The maximum length of a passphrase in bytes.
@@ -204,6 +205,6 @@ fn first_line(input: &mut impl Read, name: &str) -> Result<Zeroizing<String>, Er
 /// A passphrase as text.
 fn text(bytes: &[u8], name: &str) -> Result<Zeroizing<String>, Error> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|_| Error::usage(format!("{name} is no text: give a passphrase in UTF-8")))?;
+        .map_err(|_| Error::usage(format!("{name} {}", no_text(bytes, "give a passphrase in UTF-8"))))?;
     Ok(Zeroizing::new(text.to_owned()))
 }

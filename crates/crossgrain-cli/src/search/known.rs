@@ -16,7 +16,7 @@ use super::args::Args;
 use super::goals::{Goal, of_file, of_texts};
 use super::names::{HeaderName, KdfName, LookName};
 use crate::error::Error;
-use crate::input::{read_small, shown};
+use crate::input::{no_text, read_small, shown};
 use crate::secret;
 use crate::typed::AnyCipher;
 use crate::wisdom;
@@ -363,8 +363,13 @@ fn merged(mut all: Vec<Sought>) -> Result<Sought, Error> {
 
 /// The pairs in a list of targets, with the numbers of their lines.
 fn pairs_in(path: &Path) -> Result<Vec<(usize, String)>, Error> {
-    let no_text = || Error::usage(format!("'{}' is no text: give a list of CT:PT in hex", shown(path)));
-    let text = String::from_utf8(read_small(path)?).map_err(|_| no_text())?;
+    let bytes = read_small(path)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| {
+        let why = no_text(&bytes, "give a list of CT:PT in hex");
+        Error::usage(format!("'{}' {why}", shown(path)))
+    })?;
+    // Some editors write a mark in front of UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines().map(str::trim));
     let pairs: Vec<_> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     if pairs.is_empty() {
