@@ -1,9 +1,8 @@
 //! Rules: each function as it is documented, files of rules, and hashcat's own answers if it is installed.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -145,26 +144,37 @@ fn by_hashcat(arguments: &[&str], words: &Path) -> Option<Vec<Vec<u8>>> {
     is_well.then(|| lines.filter(|line| !line.is_empty()).collect())
 }
 
-/// Our candidates of all words. hashcat prints no empty one.
-fn ours(rule: &[u8]) -> Vec<Vec<u8>> {
+/// Our candidates of these words. hashcat prints no empty one.
+fn ours(rule: &[u8], words: &str) -> Vec<Vec<u8>> {
     let rule = Rule::parse(rule).unwrap();
     let made = |word: &str| {
         let mut candidate = Vec::new();
         let is_made = rule.apply(word.as_bytes(), &mut candidate);
         (is_made && !candidate.is_empty()).then_some(candidate)
     };
-    WORDS.lines().filter_map(made).collect()
-}
-
-fn counted(lines: Vec<Vec<u8>>) -> BTreeMap<Vec<u8>, usize> {
-    let mut counts = BTreeMap::new();
-    lines.into_iter().for_each(|line| *counts.entry(line).or_default() += 1);
-    counts
+    words.lines().filter_map(made).collect()
 }
 
 /// Words of several lengths, with capitals, digits and separators.
 const WORDS: &str =
     "a\nab\npassword\nPass Word-99\naaaa\n-x-y-z\nabcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH\nZ1\n";
+
+/// Those and other words of up to 24 bytes, 1000 in all.
+fn many_words() -> String {
+    let letters = b"abcdefghijklmnopqrstuvwxyzabcdeioustnABCRSTZ0123456789-_ !@.";
+    let mut state = 1_u32;
+    let mut next = |most: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % most
+    };
+    let mut words = WORDS.to_owned();
+    for _ in WORDS.lines().count()..1000 {
+        let len_bytes = 1 + next(24);
+        words.extend((0..len_bytes).map(|_| char::from(letters[next(letters.len())])));
+        words.push('\n');
+    }
+    words
+}
 
 /// Functions that hashcat computes only with `-j`, and two whose results with `-r` are wrong on CPUs (version 6.2.6 in
 /// Debian 12: `d` of `-x-y-z` gives `-x-y-z-xm{o~`).
@@ -187,44 +197,83 @@ const NOT_BY_FILES: [&str; 16] = [
     "Changed",
 ];
 
-/// All rules of the files that hashcat comes with.
-#[test]
-fn shipped_files_of_rules_give_what_hashcat_gives() {
-    let folder = Path::new("/usr/share/hashcat/rules");
-    let place = std::env::temp_dir().join(format!("crossgrain-rules-{}", std::process::id()));
-    fs::create_dir_all(&place).unwrap();
-    let (list, file) = (place.join("words"), place.join("rules"));
-    fs::write(&list, WORDS).unwrap();
-    let (mut compared, mut loaded) = (0, 0);
-    let files = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
-    for path in files.filter(|path| path.is_file()) {
+/// A file of rules: its name, and the rules that can be compared.
+type File = (String, Vec<Vec<u8>>);
+
+/// The files of rules that hashcat comes with.
+fn shipped() -> Vec<File> {
+    let is_compared = |line: &[u8]| {
+        let rule = Rule::parse(line).map(|rule| format!("{rule:?}"));
+        let is_by_files = |rule: String| !NOT_BY_FILES.iter().any(|name| rule.contains(name));
+        !line.is_empty() && !line.starts_with(b"#") && rule.is_ok_and(is_by_files)
+    };
+    let paths = fs::read_dir("/usr/share/hashcat/rules").into_iter().flatten();
+    let files = paths.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let file = |path: PathBuf| {
         let text = fs::read(&path).unwrap();
         let (_, unknown) = Rule::parse_known(&text).unwrap();
         // InsidePro's files have functions that hashcat does not know either.
         assert!(unknown.as_ref().is_none_or(|unknown| unknown.lines < 40), "{}: {unknown:?}", path.display());
-        loaded += 1;
-        let is_compared = |line: &&[u8]| {
-            let rule = Rule::parse(line).map(|rule| format!("{rule:?}"));
-            let is_by_files = |rule: String| !NOT_BY_FILES.iter().any(|name| rule.contains(name));
-            // In hashcat's output, a line end within a candidate looks like the end of the candidate.
-            let is_line = || ours(line).iter().all(|candidate| !candidate.contains(&b'\n'));
-            !line.starts_with(b"#") && rule.is_ok_and(is_by_files) && is_line()
-        };
         let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let lines: Vec<_> = lines.filter(|line| !line.is_empty()).filter(is_compared).collect();
-        fs::write(&file, lines.join(&b'\n')).unwrap();
-        let Some(theirs) = by_hashcat(&["-r", file.to_str().unwrap()], &list) else { continue };
-        let ours = lines.iter().flat_map(|line| ours(line));
-        let [ours, theirs] = [ours.collect(), theirs].map(|lines: Vec<_>| counted(lines));
-        let differs: Vec<_> = ours.iter().filter(|(line, count)| theirs.get(*line) != Some(count)).collect();
-        assert!(differs.is_empty(), "{}: {differs:?}", path.display());
-        compared += lines.len();
+        let lines = lines.filter(|line| is_compared(line)).map(<[u8]>::to_vec);
+        (path.display().to_string(), lines.collect())
+    };
+    files.map(file).collect()
+}
+
+/// The least number of pairs of a word and a rule for each file.
+const PAIRS: usize = 10_000;
+
+/// Compares the candidates of files of rules in one run of hashcat, which takes seconds to start. Both programs must
+/// make the same candidates equally often. `None` if hashcat does not run.
+fn compared(files: &[File], words: &str) -> Option<usize> {
+    let place = std::env::temp_dir().join(format!("crossgrain-rules-{}", std::process::id()));
+    fs::create_dir_all(&place).unwrap();
+    let (list, file) = (place.join("words"), place.join("rules"));
+    let (mut rules, mut ours_made) = (Vec::new(), Vec::new());
+    for (name, lines) in files {
+        let before = rules.len();
+        for line in lines {
+            let made = ours(line, words);
+            // In hashcat's output, a line end within a candidate looks like the end of the candidate.
+            if made.iter().all(|candidate| !candidate.contains(&b'\n')) {
+                ours_made.extend(made);
+                rules.push(&line[..]);
+            }
+        }
+        let pairs = (rules.len() - before) * words.lines().count();
+        assert!(pairs >= PAIRS, "{name}: {pairs} pairs of a word and a rule are too few");
     }
+    fs::write(&list, words).unwrap();
+    fs::write(&file, rules.join(&b'\n')).unwrap();
+    let theirs = by_hashcat(&["-r", file.to_str().unwrap()], &list);
     fs::remove_dir_all(&place).unwrap();
-    match (loaded, compared) {
-        (0, _) => println!("skipped: hashcat's files of rules are not installed"),
-        (_, 0) => println!("{loaded} files loaded; skipped: hashcat has no device"),
-        _ => println!("{loaded} files loaded, {compared} rules compared"),
+    let mut theirs = theirs?;
+    ours_made.sort_unstable();
+    theirs.sort_unstable();
+    if let Some(at) = (0..ours_made.len().max(theirs.len())).find(|at| ours_made.get(*at) != theirs.get(*at))
+    {
+        let [ours, theirs] = [&ours_made, &theirs]
+            .map(|made| made.get(at).map(|candidate| String::from_utf8_lossy(candidate).into_owned()));
+        panic!("the first difference in sorted order: {ours:?} is ours, {theirs:?} is theirs");
+    }
+    Some(rules.len())
+}
+
+/// Rules of all shipped files, each on enough words for [`PAIRS`] pairs.
+#[test]
+fn shipped_files_of_rules_give_what_hashcat_gives() {
+    let files = shipped();
+    if files.is_empty() {
+        println!("skipped: hashcat's files of rules are not installed");
+        return;
+    }
+    let count = files.len();
+    let is_short = |file: &File| file.1.len() * WORDS.lines().count() < PAIRS + PAIRS / 10;
+    let (short, long): (Vec<_>, Vec<_>) = files.into_iter().partition(is_short);
+    match (compared(&short, &many_words()), compared(&long, WORDS)) {
+        (Some(short), Some(long)) => println!("{count} files loaded, {} rules compared", short + long),
+        _ => println!("{count} files loaded; skipped: hashcat has no device"),
     }
 }
 
@@ -240,7 +289,7 @@ fn single_rules_give_what_hashcat_gives() {
     let mut compared = 0;
     for rule in rules {
         let Some(theirs) = by_hashcat(&["-j", rule], &list) else { continue };
-        assert_eq!(ours(rule.as_bytes()), theirs, "{rule}");
+        assert_eq!(ours(rule.as_bytes(), WORDS), theirs, "{rule}");
         compared += 1;
     }
     fs::remove_file(&list).unwrap();
