@@ -35,7 +35,7 @@ pub(crate) enum Candidates {
     /// Those of spaces with these numbers.
     Spaces(Spaces, Range<BigUint>),
     /// The words of a list under rules, with strings before and after them.
-    Words { list: List, form: Form, rules: Vec<Rule>, affixes: Vec<Affix> },
+    Words { list: List, form: Form, rules: Vec<Vec<Rule>>, affixes: Vec<Affix> },
 }
 
 impl Job<'_> {
@@ -46,7 +46,7 @@ impl Job<'_> {
             let (list, form) = self.list(search)?;
             let rules = rules(&self.rules, &self.rule_files, self.strict_rules)?;
             let affixes = self.affixes(refused)?;
-            Affix::combined(&affixes, rules.len()).map_err(told)?;
+            Changes::combined(&rules, &affixes).map_err(told)?;
             return Ok(Candidates::Words { list, form, rules, affixes });
         }
         let (spaces, range) = self.spaces(search)?;
@@ -168,7 +168,9 @@ impl Candidates {
     pub(crate) fn per_word(&self) -> PyResult<u64> {
         match self {
             Self::Spaces(..) => Ok(1),
-            Self::Words { rules, affixes, .. } => Affix::combined(affixes, rules.len()).map_err(told),
+            Self::Words { rules, affixes, .. } => {
+                Ok(Changes::combined(rules, affixes).map_err(told)?.per_word())
+            }
         }
     }
 
@@ -201,7 +203,7 @@ impl Candidates {
                 let words = Mutex::new(list.words(*form, search.chunk_bytes())?);
                 let devices = devices.iter().map(|device| WordDevice::new(search, *device));
                 let devices = devices.collect::<Result<Vec<_>, _>>().map_err(told)?;
-                let changes = Changes::new(rules, affixes).map_err(told)?;
+                let changes = Changes::combined(rules, affixes).map_err(told)?;
                 let refused = Mutex::new(Refused::default());
                 let words_of = WordSearch::changed(search, changes, range).on(&devices);
                 words_of.chunks(&words, usize::MAX, &refused, watch).map_err(told)?;

@@ -127,20 +127,17 @@ impl WordPieces {
     }
 }
 
-/// The rules of a search: those of the texts of files, combined, or single ones.
-pub(crate) fn rules(single: &[Vec<u8>], texts: &[PyBackedBytes], strict: bool) -> PyResult<Vec<Rule>> {
-    if texts.is_empty() {
-        let rules = single.iter().map(|rule| Rule::parse(rule));
-        let rules: Vec<Rule> = rules.collect::<Result<_, _>>().map_err(told)?;
-        return Ok(if rules.is_empty() { vec![Rule::nothing()] } else { rules });
-    }
-    let mut rules = vec![Rule::nothing()];
-    for text in texts {
-        let of_file =
-            if strict { Rule::parse_all(text) } else { Rule::parse_known(text).map(|(known, _)| known) };
-        rules = Rule::combined(&rules, &of_file.map_err(told)?);
-    }
-    Ok(rules)
+/// The rules of a search: a list for each text of a file, or one of single rules. Without rules there is no list.
+pub(crate) fn rules(single: &[Vec<u8>], texts: &[PyBackedBytes], strict: bool) -> PyResult<Vec<Vec<Rule>>> {
+    let of_text = |text: &PyBackedBytes| {
+        if strict { Rule::parse_all(text) } else { Rule::parse_known(text).map(|(known, _)| known) }
+    };
+    let lists: Result<Vec<_>, _> = if texts.is_empty() && !single.is_empty() {
+        single.iter().map(|rule| Rule::parse(rule)).collect::<Result<_, _>>().map(|rules| vec![rules])
+    } else {
+        texts.iter().map(of_text).collect()
+    };
+    lists.map_err(told)
 }
 
 /// The rules in texts that have unknown functions.

@@ -90,6 +90,9 @@ def test_rules_and_files_of_rules(tmp_path):
     assert found(b"WORD2!", **search) == 9 + 6 + 1
     assert found(b"pass2!", **{**search, "rule_files": [second]}) == 2
     assert found(b"PASS1", words=["pass"], rules=["u $1"]) == 0
+    # All combinations together would take more memory than a machine has.
+    many = b"\n".join([b"u", b"l", b"c"] * 1000)
+    assert lost(b"", words=["pass"], rule_files=[many] * 3).size == 3000**3
     with pytest.warns(UserWarning, match=r"first: 1 rules have unknown functions and are skipped, the first in line 5: '\\x7f'"):
         (tmp_path / "first").write_bytes((tmp_path / "first").read_bytes() + b"\x7f\n")
         assert lost(b"", **search).size == 18

@@ -441,12 +441,6 @@ impl Rule {
         Ok((some(rules)?, unknown))
     }
 
-    /// Each rule of the first list followed by each of the second. The rules of the first change fastest.
-    pub fn combined(first: &[Self], second: &[Self]) -> Vec<Self> {
-        let both = |one: &Self, other: &Self| Self([&one.0[..], &other.0].concat());
-        second.iter().flat_map(|other| first.iter().map(move |one| both(one, other))).collect()
-    }
-
     /// Writes the candidate that the rule makes from a word to `candidate`. Returns false if the rule rejects the
     /// word.
     #[must_use = "a word that a rule rejects is no candidate"]

@@ -127,10 +127,6 @@ fn files_of_rules_are_read_to_their_end() {
     assert!(matches!(Rule::parse_all(b"u\ng\n"), Err(Error::BadRule { .. })));
     assert!(matches!(Rule::parse_known(b"g\n"), Err(Error::NoRules)));
     assert!(matches!(Rule::parse_known(b"\xff\xfeu\0\n\0"), Err(Error::Utf16Rules(_))));
-    let lists = [&b"u\nl"[..], b"$1\n$2\n$3"].map(|text| Rule::parse_all(text).unwrap());
-    let combined = Rule::combined(&lists[0], &lists[1]);
-    let want = ["u$1", "l$1", "u$2", "l$2", "u$3", "l$3"].map(|rule| Rule::parse(rule.as_bytes()).unwrap());
-    assert_eq!(combined, want);
 }
 
 /// hashcat's candidates; `None` if it is not installed, or has no device.
