@@ -44,7 +44,7 @@ NO_BUFFERS = set(
     bundle_blocks fixed_ns per_byte_ns stages round leaks job plans json total pure pure_with_ends gain_percent greedy args
     low high endpoint encoding errors newline sources targets key_file key_env passphrase_file passphrase_env source_options
     target_options compute format hash pbkdf2 pim slot header rule_files strict_rules
-    recipients identity
+    recipients identity increment increment_min increment_max any_target
     """.split()
 )
 
@@ -52,6 +52,9 @@ NO_BUFFERS = set(
 #: function copy a key as `bytes_of` does.
 NO_BUFFERS |= {f"{function}_files.{secret}" for function in ("encrypt", "decrypt") for secret in ("key", "passphrase")}
 NO_BUFFERS |= {"EncryptedFile.file", "open.file", *(f"{cls}.fill_integers.out" for cls in ("AESCounter", "SerpentCounter"))}
+
+#: Buffers that need not be given: `None` stands for none.
+OPTIONAL = ("aad", "Search.plain", "Search.mask_before", "Search.mask_after", "Search.words_after", "Search.rule_right")
 
 
 class In(NamedTuple):
@@ -132,7 +135,7 @@ def searches() -> dict[str, In]:
     fields = {name: value for name, value in vars(derived).items() if not name.startswith("_")}
     openssl = b"U2FsdGVkX1/D1A2D8NKh6adUmWte+5tr6+dglBVLdu4MUm5mmQCRUsgWSUbgACMS"
     listed = {"key_mask": None, "known": texts, "kdf": "exact", "form": "raw"}
-    printable = crypt(text, mode="ctr", iv=IV)
+    printable, second = crypt(text, mode="ctr", iv=IV), {"words_after": [b"x"]}
     return {
         "known": In(block, lambda x: sought(known=[(x, crypt(block))])),
         "crypt": In(printable[:64], lambda x: sought(crypt=x, looks="printable", mode="ctr", iv=IV)),
@@ -144,6 +147,10 @@ def searches() -> dict[str, In]:
         "mask": In(b"?d?l" * 4, lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, mask=x))),
         "sets": In(b"0123", lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, mask="?1" * 4, sets=[x]))),
         "rules": In(b"$1$2", lambda x: repr(crossgrain.Search(cipher="aes-128", known=texts, words=[b"w"], rules=[x]))),
+        **{
+            name: In(content, lambda x, name=name: repr(crossgrain.Search(file=openssl, words=[b"w"], **{**second, name: x})))
+            for name, content in {"mask_before": b"?d", "mask_after": b"?l?d", "words_after": b"a\nb\n", "rule_right": b"$1"}.items()
+        },
         "plain": In(b"PK", lambda x: repr(crossgrain.Search(file=openssl, cipher="aes-128", mask="secret?d", plain=x))),
         "file": In(SEALED_FILE.read_bytes()[:128], lambda x: repr(crossgrain.Search(file=x, range=(0, 99)))),
     }
@@ -495,7 +502,7 @@ def main(seed: str) -> None:
                 continue
             if name == "Search.file":  # everything else is taken as a path
                 lender = lender._replace(reads=True if isinstance(lender.object, bytes) else Exception)
-            if name.endswith(("aad", "Search.plain")) and lender.object is None:
+            if name.endswith(OPTIONAL) and lender.object is None:
                 continue  # not given
             attempt(f"{seed}: {name} of {lender.name}", lambda: take(name, case, lender, want))
             calls += 1
