@@ -632,6 +632,21 @@ fn stored_plans_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn modes_that_encrypt_serially_are_planned_for_many_messages() {
+    for mode in ["cbc", "cfb", "cfb8", "cfb1"] {
+        let told = text(&plan_on(Some("portable"), &[&format!("aes-128-{mode}")]));
+        assert!(told.contains(&format!("aes-128 {mode} of 1 MiB in many messages")), "{told}");
+        let told = text(&plan_on(Some("portable"), &[&format!("aes-128-{mode}-decrypt")]));
+        assert!(
+            told.contains(&format!("aes-128 {mode}-decrypt of 1 MiB")) && !told.contains("many messages"),
+            "{told}"
+        );
+    }
+    assert!(text(&plan(&["aes-128-ofb-decrypt"])).contains("in many messages"));
+    assert!(text(&plan(&["aes-256-ctr-decrypt"])).contains("aes-256 ctr-decrypt of"));
+}
+
+#[test]
 fn wide_blocks_have_a_plan_for_every_mode_and_for_searches() {
     for cipher in Rijndael::ALL.map(Rijndael::name) {
         let modes = Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).map(Mode::name);

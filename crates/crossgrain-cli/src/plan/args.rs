@@ -221,6 +221,7 @@ impl Args {
             len_bytes: self.bytes.unwrap_or(usual),
             secret_counter: false,
             is_search: matches!(name, JobName::Search(_)),
+            is_of_many: false,
         };
         Case::of_wide(facts, cipher, name)
     }
@@ -282,6 +283,10 @@ impl Args {
         let mode = name.to_string();
         let secret_counter = matches!(name, JobName::Mode(mode, _) if mode.has_secret_counter());
         let (cipher, is_search) = (job.cipher.name(), job.source.is_search());
+        let is_of_many = match name {
+            JobName::Mode(mode, direction) => !mode.is_parallel(direction),
+            name => name == JobName::Chains,
+        };
         let job_of = Some(job);
         let facts = Facts {
             cipher,
@@ -293,6 +298,7 @@ impl Args {
             len_bytes,
             secret_counter,
             is_search,
+            is_of_many,
         };
         let task = if matches!(name, JobName::Mode(Mode::Ctr | Mode::Ecb, _)) { task(job) } else { None };
         let mut case = Case::of_job(facts, job, &costs, self.places(job, task, len_bytes)?)?;
@@ -394,6 +400,12 @@ impl JobName {
         }
         if name == "cmac" {
             return Ok(Self::Chains);
+        }
+        // Decryption that is the same job as encryption has a name, too.
+        if let Some(Ok(mode)) = name.strip_suffix(DECRYPT).map(str::parse::<Mode>)
+            && mode.jobs(Cipher::Aes128, Direction::Decrypt).len() == 1
+        {
+            return Ok(Self::Mode(mode, Direction::Decrypt));
         }
         if let Some(jobs) = name.parse().ok().map(|mode: Mode| mode.jobs(Cipher::Aes128, Direction::Encrypt))
             && jobs.len() > 1

@@ -73,6 +73,8 @@ pub(super) struct Facts {
     /// Whether the mode's counters are secret, so that plans may not use tables in the counter's order.
     pub(super) secret_counter: bool,
     pub(super) is_search: bool,
+    /// Whether each message is serial, so that the plan is for many messages side by side.
+    pub(super) is_of_many: bool,
 }
 
 /// The origin of a job's costs.
@@ -109,8 +111,7 @@ impl Facts {
                 format!("{cipher} {mode} of {keys} keys of a {usage} by {known_bits} known bits")
             }
             (_, Some(keys)) => format!("{cipher} {mode} of {keys} keys"),
-            // One message is serial, so no plan makes it faster.
-            (Some(JobSource::Mode(Fused::Chains)), _) => {
+            _ if self.is_of_many => {
                 format!("{cipher} {mode} of {} in many messages", size(*len_bytes))
             }
             _ => format!("{cipher} {mode} of {}", size(*len_bytes)),
@@ -240,6 +241,7 @@ impl Case {
             len_bytes: BULK_BYTES,
             secret_counter: false,
             is_search: job.source.is_search(),
+            is_of_many: job.source == JobSource::Mode(Fused::Chains),
         };
         Self::of_job(facts, job, &costs, Vec::new())
     }
