@@ -1,4 +1,4 @@
-"""Settings of all tests: hypothesis keeps no files and sets no deadline. Fixtures: stores for encrypted objects."""
+"""Settings of all tests: hypothesis keeps no files and sets no deadline. Fixtures: stores for encrypted objects, and a cluster."""
 
 import importlib.util
 from pathlib import Path
@@ -36,3 +36,12 @@ def s3(s3_server, tmp_path):
     """An empty bucket."""
     s3_server.requests.clear()
     return stores.Store("s3", tmp_path, s3_server)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster of two processes, each with a thread."""
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://")
+    with cluster, distributed.Client(cluster) as client:
+        yield client

@@ -13,17 +13,10 @@ import crossgrain
 from crossgrain import dask
 from crossgrain.random import AESCounter
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 pytest.importorskip("fsspec")
 
 KEY = bytes(range(32))
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://")
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture

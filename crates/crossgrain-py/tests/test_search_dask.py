@@ -18,15 +18,6 @@ PLAIN = b"sixteen letters!"
 CRYPT = crossgrain.encrypt(PLAIN, key=KEY, cipher="aes-128", mode="ecb")
 
 
-@pytest.fixture(scope="module")
-def client():
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
-
-
 def lost(digits=4, at=28, **candidates):
     mask = {} if candidates else {"key_mask": KEY.hex()[:at] + "?" * digits + KEY.hex()[at + digits :]}
     return Search(cipher="aes-128", known=[(PLAIN, CRYPT)], **mask, **candidates)

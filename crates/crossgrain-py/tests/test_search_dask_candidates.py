@@ -9,22 +9,13 @@ import pytest
 import crossgrain
 from crossgrain import Search, search_shard
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 _spec = importlib.util.spec_from_file_location("crossgrain_candidates", Path(__file__).with_name("test_search_candidates.py"))
 candidates = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(candidates)
 
 folder = candidates.folder
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 def run(client, search, **options):

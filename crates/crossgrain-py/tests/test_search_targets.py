@@ -192,16 +192,6 @@ def test_digests_of_searches_differ():
     assert len(digests) == 2 * len(searches) - 2
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://"
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
-
-
 def test_a_cluster_finds_every_target(client, tmp_path):
     from crossgrain import dask
 
