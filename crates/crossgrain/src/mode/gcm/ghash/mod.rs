@@ -447,7 +447,7 @@ impl<W: CarrylessLanes> Absorb for ByProducts<W> {
     }
 }
 
-/// Computes the first powers, as many as the last field tells: whole registers.
+/// Computes the first powers. The last field is their number; they fill whole registers.
 ///
 /// Powers 1 to k times power k are powers k + 1 to 2k. The products of such a pass do not wait for one another. The first
 /// registers stay in registers, so that no product waits for a store.
