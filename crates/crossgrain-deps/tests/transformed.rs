@@ -131,7 +131,11 @@ fn check_nests(cases: u64) {
                 .for_each(|(kind, count)| *all.entry(kind).or_default() += count);
         }
     });
-    println!("counted: {} nests, {all:?}", 2 * cases);
+    println!("counted: {} random nests examined for transformations", 2 * cases);
+    for (kind, count) in &all {
+        let kind = format!("{kind:?}").to_lowercase();
+        println!("counted: {count} uses of {kind} in random nests that keep the result");
+    }
     for kind in [Transformation::Distribution, Transformation::Interchange, Transformation::Skewing] {
         assert!(all[&kind] as u64 > cases / 40, "{kind:?}: {all:?}");
     }

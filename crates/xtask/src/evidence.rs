@@ -19,9 +19,29 @@ const PAGE: &str = "docs/security.md";
 const TASK: &str = "evidence";
 const KEPT: &str = "bench/record/evidence.jsonl";
 
-/// The tests that print counts, all in the library.
-const COUNTING: [&str; 7] =
-    ["vectors", "serpent", "rijndael", "mode_vectors", "wycheproof", "agree", "libgcrypt"];
+/// The tests that print counts, for each crate.
+const COUNTING: [(&str, &[&str]); 2] = [
+    (
+        "crossgrain",
+        &[
+            "agree",
+            "chained",
+            "designs",
+            "hardware",
+            "laws",
+            "libgcrypt",
+            "mode_vectors",
+            "own_keys",
+            "registers",
+            "rijndael",
+            "sealed",
+            "serpent",
+            "vectors",
+            "wycheproof",
+        ],
+    ),
+    ("crossgrain-deps", &["emitted", "loops", "random_loops", "sized", "transformed"]),
+];
 
 /// The beginning of a line with a count.
 const COUNTED: &str = "counted: ";
@@ -45,10 +65,12 @@ const TESTS: [&str; 9] = [
 /// If a check fails or the table cannot be written.
 pub(crate) fn run() -> Result<()> {
     let mut counts = Counts::default();
-    let mut tests = cargo();
-    tests.args(["test", "--quiet", "-p", "crossgrain"]);
-    tests.args(COUNTING.iter().flat_map(|test| ["--test", test])).args(["--", "--show-output"]);
-    counts.gather(&mut tests)?;
+    for (package, names) in COUNTING {
+        let mut tests = cargo();
+        tests.args(["test", "--quiet", "-p", package]);
+        tests.args(names.iter().flat_map(|test| ["--test", test])).args(["--", "--show-output"]);
+        counts.gather(&mut tests)?;
+    }
     let taint = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     counts.gather(Command::new(taint).arg("taint"))?;
     let table = table(&written(root())?, &counts, &kept(root())?);
@@ -192,7 +214,10 @@ const PROPERTY_ROW: &str = "of them, properties of random cases";
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, PAGE, PROPERTY_ROW, TASK, TEST_ROW, Written, kept, table, written};
+    use std::fs;
+    use std::path::Path;
+
+    use super::{COUNTING, Counts, PAGE, PROPERTY_ROW, TASK, TEST_ROW, TESTS, Written, kept, table, written};
     use crate::{pages, root};
 
     #[test]
@@ -203,6 +228,39 @@ mod tests {
             counts.add(line);
         }
         assert_eq!(counts.0.into_iter().collect::<Vec<_>>(), [("known answers".to_owned(), 7)]);
+    }
+
+    /// The file or its modules print counts.
+    fn prints_counts(text: &str, folder: &Path) -> bool {
+        let is_count = |line: &str| {
+            line.contains("println!(\"counted: ") || line.contains("counted(") && line.contains(", \"")
+        };
+        let modules = text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+        text.lines().any(is_count)
+            || modules.filter(|module| *module != "common").any(|module| {
+                let text = fs::read_to_string(folder.join(module).join("mod.rs"));
+                text.is_ok_and(|text| text.lines().any(is_count))
+            })
+    }
+
+    #[test]
+    fn all_tests_that_count_are_run() {
+        let mut found = Vec::new();
+        for crate_folder in TESTS {
+            let folder = root().join(crate_folder).join("tests");
+            for path in fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+                let is_rust = path.extension().is_some_and(|ending| ending == "rs");
+                if is_rust && prints_counts(&fs::read_to_string(&path).unwrap(), &folder) {
+                    let package = crate_folder.trim_start_matches("crates/").to_owned();
+                    found.push((package, path.file_stem().unwrap().to_str().unwrap().to_owned()));
+                }
+            }
+        }
+        found.sort_unstable();
+        let listed = COUNTING.iter().flat_map(|(package, tests)| {
+            tests.iter().map(|test| ((*package).to_owned(), (*test).to_owned()))
+        });
+        assert_eq!(found, listed.collect::<Vec<_>>());
     }
 
     #[test]
@@ -217,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_page_has_what_is_written_and_kept() {
-        let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+        let page = fs::read_to_string(root().join(PAGE)).unwrap();
         let stands = pages::between(&page, TASK).unwrap();
         let made = table(&written(root()).unwrap(), &Counts::default(), &kept(root()).unwrap());
         // Every change adds or removes tests. The page may lag by a few, but must not claim more.
