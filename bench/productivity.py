@@ -1,7 +1,8 @@
-"""How much there is to write and to understand of a generator of AES in counter mode: source lines and McCabe's number by
-lizard, Halstead's volume and effort by multimetric. Run by `cargo xtask chart productivity`, which names the emitted CUDA C.
+"""Counts lines and complexity of a generator of AES in counter mode: source lines and McCabe's number by lizard, Halstead's volume
+and effort by multimetric. `cargo xtask reproduce source` runs this script and names the file with the emitted CUDA C.
 
-Counted are functions, without comments, tests, types and what expands a key, which all of them need alike.
+Only functions are counted: no comments, tests or types. The key expansion is left out, because every version has the same one.
+Each line of the output is a JSON object with the figures of one text.
 """
 
 import json
@@ -15,10 +16,12 @@ import lizard
 
 SOURCE = Path("crates")
 
-# What a generator is made of: for each file the functions that it needs. First the steps, then how a kernel of `parallel` puts them
-# together, and how the engine's own forms do.
-STEPS = {
+# The functions of each file that a generator needs. The steps come first, then the code around them in a kernel of `parallel` and in
+# the engine's own forms.
+S_BOX = {
     "crossgrain/src/circuit/aes_sbox.rs": ["forward", "forward_input", "invert", "forward_output"],
+}
+STEPS = S_BOX | {
     "crossgrain/src/cipher/aes/linear_circuit.rs": ["neighbours", "mix_bit"],
 }
 AS_A_KERNEL = {
@@ -84,8 +87,12 @@ def measures(text, suffix):
             [Path(sys.executable).parent / "multimetric", path], check=True, capture_output=True, text=True
         )
         halstead = json.loads(told.stdout)["overall"]
-    paths = sum(function.cyclomatic_complexity for function in counted.function_list)
-    return [counted.nloc, paths, halstead["halstead_volume"], halstead["halstead_effort"]]
+    return {
+        "lines": counted.nloc,
+        "mccabe": sum(function.cyclomatic_complexity for function in counted.function_list),
+        "volume": halstead["halstead_volume"],
+        "effort": halstead["halstead_effort"],
+    }
 
 
 def gate_by_gate(text):
@@ -96,29 +103,16 @@ def gate_by_gate(text):
 def main():
     emitted = Path(sys.argv[1]).read_text()
     by_hand = Path("bench/hand_written.cu").read_text()
-    rows = [
-        ("steps, the same for all", functions(STEPS), ".rs"),
-        ("how a kernel of `parallel` has them, on all targets", functions(AS_A_KERNEL), ".rs"),
-        ("**as a kernel**", functions(STEPS | AS_A_KERNEL), ".rs"),
-        ("how the engine's own forms have them on CPUs", functions(ON_CPUS), ".rs"),
-        ("on GPUs, in CUDA C and WGSL", functions(ON_GPUS), ".rs"),
-        ("**the engine's own forms**", functions(STEPS | ON_CPUS | ON_GPUS), ".rs"),
-        ("CUDA C as it is emitted", emitted, ".cpp"),
-        ("CUDA C by hand (`bench/hand_written.cu`)", by_hand, ".cpp"),
-        ("the same with a gate a line, as Rust's formatter has them", gate_by_gate(by_hand), ".cpp"),
-        ("sequential (`cipher/aes` on plain bytes)", functions(SEQUENTIAL), ".rs"),
-    ]
-    print("| | source lines | McCabe | Halstead's volume | effort |")
-    print("|---|---|---|---|---|")
-    counted = {}
-    for name, text, suffix in rows:
-        counted[name] = measures(text, suffix)
-        print(f"| {name} |", " | ".join(f"{value:,.0f}" for value in counted[name]), "|")
-    for ours in ["**as a kernel**", "**the engine's own forms**"]:
-        for other in [rows[-3][0], rows[-2][0], rows[-1][0]]:
-            shares = (100 * mine / its for mine, its in zip(counted[ours], counted[other]))
-            share = " | ".join(f"{share:.0f} %" for share in shares)
-            print(f"| {ours.strip('*')}, as a share of {other.split(' (')[0]} | {share} |")
+    for name, text, suffix in [
+        ("kernel", functions(STEPS | AS_A_KERNEL), ".rs"),
+        ("s-box", functions(S_BOX), ".rs"),
+        ("engine", functions(STEPS | ON_CPUS | ON_GPUS), ".rs"),
+        ("by-hand", by_hand, ".cpp"),
+        ("by-hand-gate-by-gate", gate_by_gate(by_hand), ".cpp"),
+        ("emitted", emitted, ".cpp"),
+        ("sequential", functions(SEQUENTIAL), ".rs"),
+    ]:
+        print(json.dumps({"text": name} | measures(text, suffix)))
 
 
 main()

@@ -100,6 +100,14 @@ pub(crate) fn own_rows(filters: &[String]) -> Result<Vec<Value>> {
     rows(bench("crossgrain-cli", &[])?.arg("bench").args(filters))
 }
 
+/// Builds the program, and returns its path.
+///
+/// # Errors
+/// If the build fails.
+pub(crate) fn own_program() -> Result<PathBuf> {
+    bench("crossgrain-cli", &[]).map(|command| PathBuf::from(command.get_program()))
+}
+
 /// Builds the program of the peers, whose command `both-ways` reads, encrypts, decrypts and writes a file.
 ///
 /// # Errors

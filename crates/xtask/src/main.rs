@@ -25,7 +25,6 @@ mod package;
 mod page;
 mod pages;
 mod platforms;
-mod productivity;
 mod python;
 mod qemu;
 mod reproduce;
@@ -126,9 +125,9 @@ enum Task {
     Dependencies,
     /// Build the documentation as a site with mdBook, and check its links
     Site,
-    /// Make a table of the literature again, ours beside theirs
+    /// Measure tables of the literature on this machine, and write them to docs/reproduction.md
     Reproduce {
-        /// Which; all of them unless given
+        /// Only this table
         table: Option<reproduce::Table>,
     },
     /// Count what is checked, and write the table of docs/security.md
@@ -203,7 +202,7 @@ enum Task {
     /// Run what takes too long for every change: ignored tests, `arm`, `asm --target aarch64`, `wasm`, `page`,
     /// `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,
-    /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
+    /// Draw the charts under docs/ from records of `bench`
     Chart {
         /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
@@ -256,9 +255,6 @@ fn main() -> ExitCode {
         Task::Weight => weight::run().map(|()| ExitCode::SUCCESS),
         Task::Package { packages } => package::run(&packages).map(|()| ExitCode::SUCCESS),
         Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
-        Task::Chart { file } if file.as_deref() == Some(Path::new("productivity")) => {
-            productivity::run().map(|()| ExitCode::SUCCESS)
-        }
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -8,17 +8,17 @@
 mod both_ways;
 mod composition;
 mod mix;
+mod productivity;
 mod record;
+mod source;
 mod threads;
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use clap::ValueEnum;
 
 use self::record::Record;
-use crate::{Result, bench, pages, root};
+use crate::{Result, bench, pages};
 
 const PAGE: &str = "docs/reproduction.md";
 
@@ -80,19 +80,7 @@ impl Table {
                 threads::measure(&mut record)?;
                 Ok(record)
             }
-            Self::Source => {
-                let own = ["aes-128-ctr/ten-rounds", threads::IN_MEMORY]
-                    .into_iter()
-                    .chain(SLICED.map(|(_, id, _)| id));
-                let mut record = Record::new(bench::own_rows(&own.map(str::to_owned).collect::<Vec<_>>())?)?;
-                record.add(bench::peer_rows(&[
-                    "aes-128-ecb/again/1048576",
-                    "aes-256-ecb/again/1048576",
-                    "aes-128-ctr/again/1048576",
-                    "serpent-256-ctr/again/1048576",
-                ])?)?;
-                Ok(record)
-            }
+            Self::Source => source::measured(),
         }
     }
 
@@ -103,7 +91,7 @@ impl Table {
             Self::Bundle => bundle(record)?,
             Self::Batching => batching(record)?,
             Self::Threads => threads::table(record)?,
-            Self::Source => source(record)?,
+            Self::Source => source::table(record)?,
         };
         let _ = writeln!(text, "\n{}", record.origin(&self.name())?);
         Ok(text)
@@ -232,123 +220,6 @@ fn batching(record: &Record) -> Result<String> {
     Ok(text)
 }
 
-/// Ciphers without conversions: our row, and Usuba's published cycles per byte, on another CPU.
-const SLICED: [(&str, &str, &str); 5] = [
-    ("AES-128 `bitsliced`, AVX-512", "aes-encrypt/bitsliced512/avx512", "1.52"),
-    ("AES-128 `hsliced`, AVX-512", "aes-encrypt/hsliced512/avx512", "1.37"),
-    ("AES-128 `bitsliced`, AVX2", "aes-encrypt/bitsliced256/avx2", "–"),
-    ("AES-128 `hsliced`, AVX2; theirs is a whole CTR", "aes-encrypt/hsliced256/avx2", "3.25"),
-    ("Serpent on words, AVX-512; theirs with three bundles", "serpent-encrypt/vsliced512/avx512-x4", "1.79"),
-];
-
-/// One source compared with implementations for one instruction set each, and the length of the source.
-fn source(record: &Record) -> Result<String> {
-    let mut text = "| one source, one CPU thread | ours over theirs, in cycles |\n|---|---|\n".to_owned();
-    let _ = writeln!(text, "| theirs, over sequential C++ | under 1.05 |");
-    let peer = |job: &str, who: &str| record.cycles_per_byte(&format!("{job}/again/1048576/{who}"));
-    let ten_rounds = record.cycles_per_byte("aes-128-ctr/ten-rounds")?;
-    for (name, ours, theirs) in [
-        (
-            "AES-128 ECB, bit-sliced on u64, over RustCrypto's fixslice64",
-            peer("aes-128-ecb", "crossgrain-portable"),
-            peer("aes-128-ecb", "rustcrypto-software"),
-        ),
-        (
-            "AES-256 ECB, bit-sliced on u64, over RustCrypto's fixslice64",
-            peer("aes-256-ecb", "crossgrain-portable"),
-            peer("aes-256-ecb", "rustcrypto-software"),
-        ),
-        (
-            "AES-128 CTR, bit-sliced on u64, over RustCrypto's fixslice64",
-            peer("aes-128-ctr", "crossgrain-portable"),
-            peer("aes-128-ctr", "rustcrypto-software"),
-        ),
-        (
-            "AES-128 CTR, bit-sliced on 128 bits, over OpenSSL's bsaes",
-            peer("aes-128-ctr", "crossgrain-sse2-aes-gfni"),
-            peer("aes-128-ctr", "openssl-masked"),
-        ),
-        (
-            "AES-128 ECB, over the same written by hand for VAES",
-            peer("aes-128-ecb", "crossgrain"),
-            peer("aes-128-ecb", "hand-written"),
-        ),
-        ("AES-128 CTR, all rounds, the same", Ok(ten_rounds), peer("aes-128-ctr", "hand-written")),
-        (
-            "AES-128 ECB, over RustCrypto's",
-            peer("aes-128-ecb", "crossgrain"),
-            peer("aes-128-ecb", "rustcrypto"),
-        ),
-        (
-            "AES-256 ECB, over RustCrypto's",
-            peer("aes-256-ecb", "crossgrain"),
-            peer("aes-256-ecb", "rustcrypto"),
-        ),
-        ("AES-128 CTR, all rounds, over libgcrypt's", Ok(ten_rounds), peer("aes-128-ctr", "libgcrypt")),
-        (
-            "Serpent-256 CTR by AVX2, over libgcrypt's",
-            peer("serpent-256-ctr", "crossgrain-avx2-aes-gfni"),
-            peer("serpent-256-ctr", "libgcrypt"),
-        ),
-    ] {
-        // A CPU or a system may lack one of the two.
-        match (ours, theirs) {
-            (Ok(ours), Ok(theirs)) => drop(writeln!(text, "| {name} | {:.2} |", ours / theirs)),
-            _ => drop(writeln!(text, "| {name} | not on this machine |")),
-        }
-    }
-    let _ = writeln!(
-        text,
-        "\n| cipher without conversions, cycles/B | ours | Usuba's, published |\n|---|---|---|"
-    );
-    for (name, id, theirs) in SLICED {
-        let ours = record.cycles_per_byte(id);
-        let ours = ours.map_or_else(|_| "not on this machine".to_owned(), |cycles| format!("{cycles:.2}"));
-        let _ = writeln!(text, "| {name} | {ours} | {theirs} |");
-    }
-    let _ = writeln!(text, "\n| CTR generator, speed-up over one thread | threads | ours |\n|---|---|---|");
-    let _ = writeln!(text, "| theirs: near-linear over cores | | |");
-    for (name, id) in threads::GENERATORS {
-        let speeds = record.threads(&format!("{}{id}/", threads::IN_MEMORY));
-        let one = speeds.get(&1).ok_or("the run has no speed of one thread")?;
-        for (threads, many) in speeds.iter().filter(|(threads, _)| **threads > 1) {
-            let _ = writeln!(text, "| AES-128, {name} | {threads} | {:.2} |", many / one);
-        }
-    }
-    let _ = writeln!(text, "\n| text | lines of code | serves |\n|---|---|---|");
-    for (name, files, serves) in [
-        (
-            "AES, bit-sliced",
-            &["circuit/aes_sbox.rs", "cipher/aes/linear_circuit.rs", "cipher/aes/bitsliced.rs"][..],
-            "words of 64, 128, 256 and 512 bits, two directions, three key sizes, CUDA, WGSL",
-        ),
-        ("AES by AES instructions", &["cipher/aes/instructions.rs"], "128, 256 and 512 bits, the same"),
-        (
-            "Serpent on words",
-            &[
-                "cipher/serpent/sbox_circuit/mod.rs",
-                "cipher/serpent/sbox_circuit/three.rs",
-                "cipher/serpent/sbox_circuit/two.rs",
-                "cipher/serpent/vsliced.rs",
-                "cipher/serpent/whole.rs",
-            ],
-            "32, 128, 256 and 512 bits, the same, CUDA, WGSL",
-        ),
-    ] {
-        let lines = files.iter().map(|file| lines_of_code(&root().join("crates/crossgrain/src").join(file)));
-        let lines: usize = lines.collect::<Result<Vec<_>>>()?.into_iter().sum();
-        let _ = writeln!(text, "| {name} | {lines} | {serves} |");
-    }
-    Ok(text)
-}
-
-/// Lines that are neither empty nor comments, up to the tests.
-fn lines_of_code(file: &Path) -> Result<usize> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let lines = text.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
-    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
@@ -356,17 +227,21 @@ mod tests {
     use super::{PAGE, Record, Table};
     use crate::{pages, root};
 
-    /// Each table must equal the task's output for the run that it names. Lines of code are counted in the present
-    /// tree, so `source` is left out, and so are tables that name no run.
+    /// Each table must equal the task's output for the run that it names. A table that was never measured is empty.
     #[test]
     fn the_page_matches_the_runs_it_names() {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
-        for &table in Table::value_variants().iter().filter(|table| **table != Table::Source) {
-            let found = pages::between(&page, &table.task()).unwrap();
-            let Some((_, named)) = found.rsplit_once("kept in `") else { continue };
+        for &table in Table::value_variants() {
+            let found = pages::between(&page, &table.task()).unwrap().trim();
+            if found.is_empty() {
+                continue;
+            }
+            let Some((_, named)) = found.rsplit_once("kept in `") else {
+                panic!("the table of `{}` names no run", table.task())
+            };
             let record = Record::read(&root().join(named.split('`').next().unwrap())).unwrap();
             let text = table.text(&record).unwrap();
-            assert_eq!(found.trim(), text.trim(), "run `cargo xtask {}`", table.task());
+            assert_eq!(found, text.trim(), "run `cargo xtask {}`", table.task());
         }
     }
 }

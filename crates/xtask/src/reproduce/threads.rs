@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::{Record, both_ways, composition};
 use crate::others::Begun;
-use crate::{Result, bench, cargo, files, root, succeed, target};
+use crate::{Result, bench, files};
 
 /// The rows of `crossgrain bench` for threads in memory.
 pub(super) const IN_MEMORY: &str = "threads/aes-128-ctr/";
@@ -102,8 +102,7 @@ impl Place {
 
 /// Times whole runs, and adds their seconds to the record.
 pub(super) fn measure(record: &mut Record) -> Result<()> {
-    succeed(cargo().args(["build", "--release", "--quiet", "-p", "crossgrain-cli"]))?;
-    let program = root().join(target()).join("release/crossgrain");
+    let program = bench::own_program()?;
     let peers = bench::peers_program()?;
     let folder = Path::new(MEMORY).join(format!("crossgrain-threads-{}", std::process::id()));
     fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
