@@ -100,6 +100,15 @@ pub(crate) fn own_rows(filters: &[String]) -> Result<Vec<Value>> {
     rows(bench("crossgrain-cli", &[])?.arg("bench").args(filters))
 }
 
+/// The JSON lines of `crossgrain bench --planner` for the jobs whose ids contain one of these.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn planner_rows(filters: &[String], policy: &str) -> Result<Vec<Value>> {
+    let mut bench = bench("crossgrain-cli", &[])?;
+    rows(bench.args(["bench", "--planner", "--policy", policy]).args(filters))
+}
+
 /// Builds the program, and returns its path.
 ///
 /// # Errors

@@ -8,6 +8,7 @@
 mod both_ways;
 mod composition;
 mod mix;
+mod plans;
 mod productivity;
 mod record;
 mod source;
@@ -27,6 +28,8 @@ const PAGE: &str = "docs/reproduction.md";
 pub(crate) enum Table {
     /// What parts of AES cost along and across the grain, and the best mix
     Parts,
+    /// The planner's choices next to the fastest paths, which takes longer than all other tables
+    Plans,
     /// 64 blocks bit-sliced, against table look-ups
     Bundle,
     /// Serpent and AES, many blocks at a time
@@ -68,6 +71,7 @@ impl Table {
     fn measured(self) -> Result<Record> {
         match self {
             Self::Parts => Record::new(bench::own_rows(&mix::ids())?),
+            Self::Plans => plans::measured(),
             Self::Bundle => {
                 let sliced: Vec<_> = mix::WIDTHS.iter().flat_map(sliced_ids).collect();
                 let mut record = Record::new(bench::own_rows(&sliced)?)?;
@@ -88,6 +92,7 @@ impl Table {
     fn text(self, record: &Record) -> Result<String> {
         let mut text = match self {
             Self::Parts => mix::table(record)?,
+            Self::Plans => plans::tables(record)?,
             Self::Bundle => bundle(record)?,
             Self::Batching => batching(record)?,
             Self::Threads => threads::table(record)?,

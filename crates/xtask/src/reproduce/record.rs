@@ -64,6 +64,11 @@ impl Record {
         self.rows.push(json!({ "id": id, "figure": figure }));
     }
 
+    /// All figures.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Value> {
+        self.rows.iter()
+    }
+
     /// Reads a run.
     #[cfg(test)]
     pub(super) fn read(path: &Path) -> Result<Self> {
@@ -94,9 +99,16 @@ impl Record {
         let told = |key: &str| self.head[key].as_str().unwrap_or("unknown");
         let mut spreads: Vec<f64> = self.rows.iter().filter_map(|row| row["spread"].as_f64()).collect();
         spreads.sort_by(f64::total_cmp);
-        let (median, most) = match &spreads[..] {
-            [] => (0.0, 0.0),
-            all => (all[all.len() / 2], all[all.len() - 1]),
+        let (median, spread) = match &spreads[..] {
+            [] => (0.0, String::new()),
+            [.., most] => {
+                let median = spreads[spreads.len() / 2];
+                let [median_percent, most_percent] = [median, *most].map(|spread| 100.0 * spread);
+                let told = format!(
+                    " Samples of a row spread by {median_percent:.1} % in the median and {most_percent:.1} % at most."
+                );
+                (median, told)
+            }
         };
         let load = self.load();
         let others = self.head["cpus_of_others"].as_f64();
@@ -105,13 +117,10 @@ impl Record {
         let mark = if busy { "**Do not compare: the machine was busy, or samples spread.** " } else { "" };
         let path = self.path(table)?;
         Ok(format!(
-            "{mark}Ours on {}, {}, load {load:.2}{others}, rustc {}. Samples of a row spread by {:.1} % in the median and {:.1} % at \
-             most. The run is kept in `{}`.",
+            "{mark}Ours on {}, {}, load {load:.2}{others}, rustc {}.{spread} The run is kept in `{}`.",
             told("machine"),
             told("day"),
             told("rustc"),
-            100.0 * median,
-            100.0 * most,
             path.strip_prefix(root()).unwrap_or(&path).display(),
         ))
     }
