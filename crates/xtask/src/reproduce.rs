@@ -7,6 +7,7 @@
 
 mod both_ways;
 mod composition;
+mod loops;
 mod mix;
 mod plans;
 mod productivity;
@@ -36,6 +37,8 @@ pub(crate) enum Table {
     Batching,
     /// Speed-up over threads, with files read and written
     Threads,
+    /// Speed-up of programs that are emitted from the text of loops
+    Loops,
     /// What one source for all words costs, and how long it is
     Source,
 }
@@ -84,6 +87,7 @@ impl Table {
                 threads::measure(&mut record)?;
                 Ok(record)
             }
+            Self::Loops => loops::measured(),
             Self::Source => source::measured(),
         }
     }
@@ -96,6 +100,7 @@ impl Table {
             Self::Bundle => bundle(record)?,
             Self::Batching => batching(record)?,
             Self::Threads => threads::table(record)?,
+            Self::Loops => loops::tables(record)?,
             Self::Source => source::table(record)?,
         };
         let _ = writeln!(text, "\n{}", record.origin(&self.name())?);

@@ -12,14 +12,14 @@ use super::threads::{CAPS, Place, all_threads, counts};
 use crate::Result;
 
 /// As published: AES-256 in ECB, 17 MB.
-const MEBIBYTES: u64 = 17;
+pub(super) const MEBIBYTES: u64 = 17;
 const TURNS: usize = 7;
 
 /// The phases that the program times, in order.
 const PHASES: [&str; 5] = ["reading", "encryption", "decryption", "writing", "total"];
 
 /// The published speed-ups by 2, 4, 8 and 16 threads.
-const THEIRS: [(&str, [f64; 4]); 3] = [
+pub(super) const THEIRS: [(&str, [f64; 4]); 3] = [
     ("encryption", [1.957, 3.112, 5.274, 5.554]),
     ("decryption", [1.996, 3.285, 6.829, 12.357]),
     ("total", [1.600, 1.941, 2.222, 2.300]),
@@ -93,24 +93,35 @@ pub(super) fn tables(record: &Record, threads: usize) -> Result<String> {
     Ok(text)
 }
 
-/// Speed-ups with the published numbers of threads and with all of this machine.
-fn speed_ups(record: &Record, all: usize) -> Result<String> {
+/// The published numbers of threads, and all of this machine.
+pub(super) fn columns(all: usize) -> Vec<usize> {
     let mut columns: Vec<_> = THEIR_THREADS.into_iter().chain((all > 1).then_some(all)).collect();
     columns.sort_unstable();
     columns.dedup();
+    columns
+}
+
+/// The heads of these columns, and the line below a head with one column more.
+pub(super) fn heads(columns: &[usize]) -> String {
     let heads: Vec<_> = columns.iter().map(|threads| format!("{threads} threads")).collect();
-    let mut text = format!(
-        "| one program, {MEBIBYTES} MiB: speed-up over one thread | {} |\n|---|{}\n",
-        heads.join(" | "),
-        "---|".repeat(columns.len())
-    );
+    format!("{} |\n|---|{}\n", heads.join(" | "), "---|".repeat(columns.len()))
+}
+
+/// The published speed-ups in these columns.
+pub(super) fn their_cells(speed_ups: [f64; 4], columns: &[usize]) -> String {
+    let cell = |threads: &usize| {
+        let mut known = THEIR_THREADS.iter().zip(speed_ups).filter(|(known, _)| *known == threads);
+        known.next().map_or_else(String::new, |(_, speed_up)| format!("{speed_up:.3}"))
+    };
+    columns.iter().map(cell).collect::<Vec<_>>().join(" | ")
+}
+
+/// Speed-ups with the published numbers of threads and with all of this machine.
+fn speed_ups(record: &Record, all: usize) -> Result<String> {
+    let columns = columns(all);
+    let mut text = format!("| one program, {MEBIBYTES} MiB: speed-up over one thread | {}", heads(&columns));
     for (phase, speed_ups) in THEIRS {
-        let cell = |threads| {
-            let mut known = THEIR_THREADS.iter().zip(speed_ups).filter(|(known, _)| *known == threads);
-            known.next().map_or_else(String::new, |(_, speed_up)| format!("{speed_up:.3}"))
-        };
-        let cells: Vec<_> = columns.iter().map(cell).collect();
-        let _ = writeln!(text, "| theirs: {phase} | {} |", cells.join(" | "));
+        let _ = writeln!(text, "| theirs: {phase} | {} |", their_cells(speed_ups, &columns));
     }
     for (_, name) in CAPS {
         for (phase, _) in THEIRS {

@@ -64,6 +64,16 @@ impl Record {
         self.rows.push(json!({ "id": id, "figure": figure }));
     }
 
+    /// Adds a fact about the machine, such as the version of a program.
+    pub(super) fn note(&mut self, key: &str, fact: &str) {
+        self.head[key] = fact.into();
+    }
+
+    /// Such a fact.
+    pub(super) fn noted(&self, key: &str) -> Option<&str> {
+        self.head[key].as_str()
+    }
+
     /// All figures.
     pub(super) fn rows(&self) -> impl Iterator<Item = &Value> {
         self.rows.iter()

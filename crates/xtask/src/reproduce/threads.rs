@@ -142,7 +142,7 @@ pub(super) fn counts() -> impl Iterator<Item = usize> {
     counts_up_to(all_threads())
 }
 
-fn counts_up_to(all: usize) -> impl Iterator<Item = usize> {
+pub(super) fn counts_up_to(all: usize) -> impl Iterator<Item = usize> {
     let next = |&threads: &usize| Some(if threads < 16 { threads + 1 } else { 2 * threads });
     std::iter::successors(Some(1), next).take_while(move |&threads| threads < all).chain([all])
 }
