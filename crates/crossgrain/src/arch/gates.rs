@@ -10,23 +10,52 @@ use super::Word;
 type Table = i32;
 
 /// The gate whose output is bit 4·a + 2·b + c of `TABLE`.
+///
+/// Each condition is a constant, so that the compiler drops the other branches before it optimises.
 #[inline(always)]
 pub(crate) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
-    let top = const { cheapest_top(TABLE) };
-    let (zero, one) =
-        const { (cofactor(TABLE, cheapest_top(TABLE), 0), cofactor(TABLE, cheapest_top(TABLE), 1)) };
-    let (t, u, v) = match top {
-        0 => (a, b, c),
-        1 => (b, a, c),
-        _ => (c, a, b),
-    };
-    match (zero, one) {
-        (0b0000, one) => t & binary(one, u, v),
-        (zero, 0b0000) => !t & binary(zero, u, v),
-        (0b1111, one) => !(t & binary(one ^ 0b1111, u, v)),
-        (zero, 0b1111) => !(!t & binary(zero ^ 0b1111, u, v)),
-        (zero, one) if zero ^ one == 0b1111 => t ^ binary(zero, u, v),
-        (zero, one) => binary(zero, u, v) ^ (t & binary(zero ^ one, u, v)),
+    if const { Split::of(TABLE).top == 0 } {
+        expanded::<W, TABLE>(a, b, c)
+    } else if const { Split::of(TABLE).top == 1 } {
+        expanded::<W, TABLE>(b, a, c)
+    } else {
+        expanded::<W, TABLE>(c, a, b)
+    }
+}
+
+/// Shannon's expansion: t is the chosen input.
+#[inline(always)]
+fn expanded<W: Word, const TABLE: i32>(t: W, u: W, v: W) -> W {
+    if const { Split::of(TABLE).zero == 0 } {
+        t & binary(const { Split::of(TABLE).one }, u, v)
+    } else if const { Split::of(TABLE).one == 0 } {
+        !t & binary(const { Split::of(TABLE).zero }, u, v)
+    } else if const { Split::of(TABLE).zero == 0b1111 } {
+        !(t & binary(const { Split::of(TABLE).one ^ 0b1111 }, u, v))
+    } else if const { Split::of(TABLE).one == 0b1111 } {
+        !(!t & binary(const { Split::of(TABLE).zero ^ 0b1111 }, u, v))
+    } else if const { Split::of(TABLE).zero ^ Split::of(TABLE).one == 0b1111 } {
+        t ^ binary(const { Split::of(TABLE).zero }, u, v)
+    } else {
+        let difference = binary(const { Split::of(TABLE).zero ^ Split::of(TABLE).one }, u, v);
+        binary(const { Split::of(TABLE).zero }, u, v) ^ (t & difference)
+    }
+}
+
+/// The expansion of a gate.
+struct Split {
+    /// The number of the input t.
+    top: usize,
+    /// The gate of the other two inputs if t is 0.
+    zero: Table,
+    /// The gate of the other two inputs if t is 1.
+    one: Table,
+}
+
+impl Split {
+    const fn of(table: i32) -> Self {
+        let top = cheapest_top(table);
+        Self { top, zero: cofactor(table, top, 0), one: cofactor(table, top, 1) }
     }
 }
 
