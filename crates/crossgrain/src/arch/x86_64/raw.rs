@@ -4,8 +4,11 @@
 //! `__m512i`. If an operation is one intrinsic at every width, the macro takes its name. Otherwise the body
 //! is written out for each width.
 //!
-//! Everything here is `#[inline(always)]`. A call to a function without the caller's instructions would pass
-//! registers through memory. Closures are avoided for the same reason.
+//! Methods that compute are compiled with their instructions enabled. The compiler then merges each intrinsic
+//! into its method before LLVM sees it, and LLVM inlines one small function for each operation. Everything else
+//! here is `#[inline(always)]`, also loads, stores, broadcasts, byte shuffles and AES rounds: kernels of AES are
+//! slower if LLVM inlines these late. A call to a function without the caller's instructions would pass registers
+//! through memory. Closures are avoided for the same reason.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -147,15 +150,16 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
 }
 
 macro_rules! raw {
-    ($Raw:ident, $bits:literal,
+    ($Raw:ident, $bits:literal, $features:literal,
      xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident $stream:ident,
      shift $srl:ident $sll:ident,
      lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $srl32:ident,
      unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add64:ident $add8:ident,
-     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
-     carryless $carryless:ident,
-     $(fn $name:ident $(<const $C:ident: i32>)? ($($in:tt)*) $(-> $out:ty)? $body:block)*) => {
+     aes $aes:literal $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
+     carryless $clmul:literal $carryless:ident,
+     $(fn $name:ident $(<const $C:ident: i32>)? ($($in:tt)*) $(-> $out:ty)? $body:block)*
+     $(long fn $long:ident ($($long_in:tt)*) $(-> $long_out:ty)? $long_body:block)*) => {
         // Every method: the caller guarantees the instructions of this width, and the AES and carry-less
         // instructions that a method uses.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
@@ -163,11 +167,13 @@ macro_rules! raw {
         impl Raw for $Raw {
             const BITS: usize = $bits;
 
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn xor(self, other: Self) -> Self {
                 unsafe { $xor(self, other) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn and(self, other: Self) -> Self {
                 unsafe { $and(self, other) }
             }
@@ -187,39 +193,48 @@ macro_rules! raw {
             unsafe fn store_past_caches(self, bytes: *mut u8) {
                 unsafe { $stream(bytes.cast(), self) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn shift_right(self, count: u32) -> Self {
                 unsafe { $srl(self, _mm_cvtsi32_si128(count.cast_signed())) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn shift_left(self, count: u32) -> Self {
                 unsafe { $sll(self, _mm_cvtsi32_si128(count.cast_signed())) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn splat_u32(lane: u32) -> Self {
                 unsafe { $splat32(lane.cast_signed()) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn add_u32(self, other: Self) -> Self {
                 unsafe { $add32(self, other) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self) {
                 unsafe { ($lo32(a, b), $hi32(a, b)) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn shift_lanes_right(self, count: u32) -> Self {
                 unsafe { $srl32(self, _mm_cvtsi32_si128(count.cast_signed())) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn shift_lanes_left(self, count: u32) -> Self {
                 unsafe { $sll32(self, _mm_cvtsi32_si128(count.cast_signed())) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn interleave(a: Self, b: Self) -> (Self, Self) {
                 unsafe { ($lo8(a, b), $hi8(a, b)) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self) {
                 unsafe { ($lo64(a, b), $hi64(a, b)) }
             }
@@ -231,11 +246,13 @@ macro_rules! raw {
             unsafe fn shuffle_bytes(self, indices: Self) -> Self {
                 unsafe { $shuffle(self, indices) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn add_u64(self, other: Self) -> Self {
                 unsafe { $add64(self, other) }
             }
-            #[inline(always)]
+            #[inline]
+            #[target_feature(enable = $features)]
             unsafe fn add_u8(self, other: Self) -> Self {
                 unsafe { $add8(self, other) }
             }
@@ -260,9 +277,17 @@ macro_rules! raw {
                 unsafe { $dec_last(self, key) }
             }
             $(
-                #[inline(always)]
+                #[inline]
+                #[target_feature(enable = $features)]
                 unsafe fn $name $(<const $C: i32>)? ($($in)*) $(-> $out)? {
                     unsafe { $body }
+                }
+            )*
+            // LLVM might not inline these without being told to.
+            $(
+                #[inline(always)]
+                unsafe fn $long ($($long_in)*) $(-> $long_out)? {
+                    unsafe { $long_body }
                 }
             )*
         }
@@ -270,14 +295,14 @@ macro_rules! raw {
 }
 
 raw!(
-    __m128i, 128,
+    __m128i, 128, "sse2,ssse3",
     xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x, load _mm_loadu_si128, store _mm_storeu_si128 _mm_stream_si128,
     shift _mm_srl_epi64 _mm_sll_epi64,
     lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32 _mm_srl_epi32,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
     broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
-    aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
-    carryless _mm_clmulepi64_si128,
+    aes "aes" _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
+    carryless "pclmulqdq" _mm_clmulepi64_si128,
     fn multiply_u32(self, other: Self) -> Self {
         let even = _mm_and_si128(_mm_mul_epu32(self, other), _mm_set1_epi64x(0xffff_ffff));
         let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(self), _mm_srli_epi64::<32>(other));
@@ -300,18 +325,18 @@ raw!(
     }
     fn lowest_lane(self) -> __m128i { self }
     fn from_lowest_lane(lane: __m128i) -> Self { lane }
-    fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part(bytes, len_bytes) }
-    fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part(self, bytes, len_bytes); }
+    long fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part(bytes, len_bytes) }
+    long fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part(self, bytes, len_bytes); }
 );
 raw!(
-    __m256i, 256,
+    __m256i, 256, "avx2",
     xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x, load _mm256_loadu_si256, store _mm256_storeu_si256 _mm256_stream_si256,
     shift _mm256_srl_epi64 _mm256_sll_epi64,
     lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32 _mm256_srl_epi32,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
-    aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
-    carryless _mm256_clmulepi64_epi128,
+    aes "avx2,vaes" _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
+    carryless "avx2,vpclmulqdq" _mm256_clmulepi64_epi128,
     fn multiply_u32(self, other: Self) -> Self { _mm256_mullo_epi32(self, other) }
     fn zero_bytes(self) -> u64 {
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self, _mm256_setzero_si256())).cast_unsigned())
@@ -340,18 +365,18 @@ raw!(
     }
     fn lowest_lane(self) -> __m128i { _mm256_castsi256_si128(self) }
     fn from_lowest_lane(lane: __m128i) -> Self { _mm256_zextsi128_si256(lane) }
-    fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_two(bytes, len_bytes) }
-    fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part_of_two(self, bytes, len_bytes); }
+    long fn load_part(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_two(bytes, len_bytes) }
+    long fn store_part(self, bytes: *mut u8, len_bytes: usize) { parts::store_part_of_two(self, bytes, len_bytes); }
 );
 raw!(
-    __m512i, 512,
+    __m512i, 512, "avx512f,avx512bw",
     xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64, load _mm512_loadu_si512, store _mm512_storeu_si512 _mm512_stream_si512,
     shift _mm512_srl_epi64 _mm512_sll_epi64,
     lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32 _mm512_srl_epi32,
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
-    aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
-    carryless _mm512_clmulepi64_epi128,
+    aes "avx512f,vaes" _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
+    carryless "avx512f,vpclmulqdq" _mm512_clmulepi64_epi128,
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
         Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c))
     }
@@ -377,15 +402,15 @@ raw!(
     }
     fn lowest_lane(self) -> __m128i { _mm512_castsi512_si128(self) }
     fn from_lowest_lane(lane: __m128i) -> Self { _mm512_zextsi128_si512(lane) }
-    fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
+    fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
+    long fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
         _mm512_maskz_loadu_epi8(first_bytes(len_bytes), bytes.cast())
     }
-    fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_four(bytes, len_bytes) }
-    fn store_part(self, bytes: *mut u8, len_bytes: usize) {
+    long fn load_part_in_pieces(bytes: *const u8, len_bytes: usize) -> Self { parts::load_part_of_four(bytes, len_bytes) }
+    long fn store_part(self, bytes: *mut u8, len_bytes: usize) {
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }
-    fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
-    fn pinned(self) -> Self { pinned(self) }
+    long fn pinned(self) -> Self { pinned(self) }
 );
 
 /// [`Raw::pinned`] of 512-bit registers.
