@@ -87,7 +87,7 @@ impl<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize> Lanes<LANES
         if rule.adds_before() {
             *state = sums(*state, self.load(blocks));
         }
-        *state = self.cipher.on_bundles(*state);
+        *state = self.cipher.encrypted(*state);
         // The input is loaded again and not kept, because registers are scarce while the cipher runs.
         match rule {
             Rule::Absorb => {}

@@ -92,11 +92,17 @@ impl<W: Lane32> LaneKey<W> for Row {
 impl<W: Lane32> OnBundles<W> for OwnKeys<W> {
     #[inline(always)]
     fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
-        const { assert!(N <= BUNDLES) };
         match self.direction {
-            Direction::Encrypt => encrypt(self.isa, states, &self.rows),
+            Direction::Encrypt => self.encrypted(states),
             Direction::Decrypt => decrypt(self.isa, states, &self.rows),
         }
+    }
+
+    #[inline(always)]
+    fn encrypted<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
+        const { assert!(N <= BUNDLES) };
+        debug_assert_eq!(self.direction, Direction::Encrypt);
+        encrypt(self.isa, states, &self.rows)
     }
 }
 

@@ -114,15 +114,24 @@ impl<W: Lane32> Cipher<W> {
 pub(super) trait OnBundles<W: Lane32> {
     /// `N` bundles side by side.
     fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N];
+
+    /// The same for keys that encrypt. Kernels of modes that only encrypt are half as long with it.
+    fn encrypted<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N];
 }
 
 impl<W: Lane32> OnBundles<W> for Cipher<W> {
     #[inline(always)]
     fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
         match self.direction {
-            Direction::Encrypt => encrypt(self.isa, states, self.keys.words()),
+            Direction::Encrypt => self.encrypted(states),
             Direction::Decrypt => decrypt(self.isa, states, self.keys.words()),
         }
+    }
+
+    #[inline(always)]
+    fn encrypted<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
+        debug_assert_eq!(self.direction, Direction::Encrypt);
+        encrypt(self.isa, states, self.keys.words())
     }
 }
 
