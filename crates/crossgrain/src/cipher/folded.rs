@@ -94,6 +94,8 @@ impl Words for Missing<'_> {
 }
 
 /// Folds the omitted constants of the S-boxes into the round keys of a byte-oriented cipher.
+/// Not inlined: it depends on the cipher alone, and each of its many kernels has a caller.
+#[inline(never)]
 pub fn on_bytes<C: OnBytes>(boxes: &[FoldedConstants], direction: Direction, keys: &mut [u8]) {
     let missing = Missing { boxes, maps: C::MAPS };
     // The last layer adds keys, so no difference remains.
@@ -102,6 +104,7 @@ pub fn on_bytes<C: OnBytes>(boxes: &[FoldedConstants], direction: Direction, key
 
 /// Folds the omitted constants of the S-boxes into the round keys of a word-oriented cipher. Returns the
 /// difference that remains in the state; the caller must XOR it.
+#[inline(never)]
 #[must_use]
 pub fn on_words<C: OnWords>(boxes: &[FoldedConstants], direction: Direction, keys: &mut [u32]) -> [u32; 4] {
     let missing = Missing { boxes, maps: C::MAPS };
