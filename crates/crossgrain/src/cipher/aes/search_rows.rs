@@ -1,7 +1,7 @@
 //! Rows for AES key search.
 //!
-//! There are no bit-sliced rows on registers. Every CPU with registers has AES instructions, or byte shuffles
-//! that are equally fast.
+//! Complete searches on bits exist for 64-bit integers only. Every CPU with registers has AES instructions, or
+//! byte shuffles that are equally fast. The steps exist on bits of registers too, so that plans can mix them.
 
 #[cfg(feature = "search-steps")]
 use super::search::steps;
@@ -84,6 +84,7 @@ impl Work {
 #[cfg(feature = "search-steps")]
 pub(crate) fn push_steps(rows: &mut Vec<Variant>) {
     on_lanes::<Bits<u64>, 0>(bitsliced::<u64>(), "", rows);
+    for_each_register!(all, W => on_lanes::<Bits<W>, 0>(bitsliced::<W>(), "", rows));
     for_each_register!(without_byte_tables, W => on_bytes::<W, Nibbles<W>, 2>(rows));
     for_each_register!(byte_tables, W => on_bytes::<W, Permute<W>, 1>(rows));
     for_each_register!(galois_of_16, W => on_bytes::<W, Galois, 1>(rows));

@@ -157,7 +157,11 @@ pub struct LastRounds<B: LaneByte> {
     isa: B::Isa,
     rounds: usize,
     direction: Direction,
-    target: Target<B, COMPARED>,
+    /// The column of the compared bytes before the last round's shift of rows.
+    column: usize,
+    /// The places of the compared bytes in the result. As bytes, because several longer numbers would be loaded into a vector
+    /// register, where `cargo xtask asm` takes them for data.
+    places: [u8; COMPARED],
     output: [B::Pattern; 16],
 }
 
@@ -165,11 +169,13 @@ impl<B: LaneByte> LastRounds<B> {
     /// The step for this known block.
     pub fn new(isa: B::Isa, cipher: Cipher, known: &Known) -> Self {
         let Known { direction, output, .. } = *known;
+        let Target { column, rows, columns, .. } = Target::<B, COMPARED>::best(known);
         Self {
             isa,
             rounds: cipher.rounds(),
             direction,
-            target: Target::best(known),
+            column,
+            places: each!(i < COMPARED => (4 * columns[i] + rows[i]) as u8),
             output: output.map(B::pattern),
         }
     }
@@ -197,23 +203,28 @@ impl<B: LaneByte, const BACK: bool> Kernel for Last<'_, B, BACK> {
 
     #[inline(always)]
     fn run(self) {
-        let Self(LastRounds { isa, rounds: count, target, output, .. }, batch) = self;
-        let (isa, count) = (*isa, *count);
+        let Self(&LastRounds { isa, rounds: count, column, places, ref output, .. }, batch) = self;
         let Batch { keys, round_keys, state: tile, .. } = batch;
         let rounds = Rounds::<B>::of(isa, count, 4);
         let (before, last) = if BACK { (1, 0) } else { (count - 1, count) };
+        let place = |i: usize| usize::from(places[i] % 16);
         for bundle in 0..*keys / B::LANES {
             let byte = |tile: &Tile, at: usize| B::read(isa, tile, bundle, at);
-            let entering = each!(row < 4 => byte(tile, from::<BACK>(4 * target.column + row)));
-            let key = word(isa, &round_keys[before], bundle, target.column);
-            let mixed = rounds.column::<BACK>(entering, key);
+            let entering = each!(row < 4 => byte(tile, from::<BACK>(4 * column + row)));
+            let key = word(isa, &round_keys[before], bundle, column);
+            // In the tile, because the compared rows are known only at run time.
+            for (row, byte) in rounds.column::<BACK>(entering, key).into_iter().enumerate() {
+                byte.write(isa, tile, bundle, row);
+            }
+            let compared: [B; COMPARED] = each!(i < COMPARED => {
+                let out = rounds.sub_in::<BACK>(byte(tile, place(i) % 4));
+                out.sum(B::read(isa, &round_keys[last], bundle, place(i)))
+            });
             for (i, pattern) in output.iter().enumerate() {
                 B::of(isa, pattern).write(isa, tile, bundle, i);
             }
-            for (row, column) in target.rows.into_iter().zip(target.columns) {
-                let at = 4 * column + row;
-                let out = rounds.sub_in::<BACK>(mixed[row]).sum(B::read(isa, &round_keys[last], bundle, at));
-                out.write(isa, tile, bundle, at);
+            for (i, out) in compared.into_iter().enumerate() {
+                out.write(isa, tile, bundle, place(i));
             }
         }
     }
