@@ -84,16 +84,8 @@ impl Job<'_> {
             Some(_) => masks(&texts.concat(), &sets),
             None => Ok(texts.iter().map(|mask| (sets.clone(), mask.clone())).collect()),
         };
-        let spaces = masks.and_then(|masks| {
-            let spaces = masks.iter().map(|(sets, mask)| match (self.increment, self.hex) {
-                (Some((least, most)), is_hex) => {
-                    sets.growing(mask, least..=most.unwrap_or(usize::MAX), is_hex)
-                }
-                (None, true) => Ok(vec![sets.hex(mask)?]),
-                (None, false) => Ok(vec![sets.bytes(mask)?]),
-            });
-            Ok(Spaces::new(spaces.collect::<Result<Vec<_>, Refusal>>()?.concat()))
-        });
+        let growth = self.increment.map(|(least, most)| least..=most.unwrap_or(usize::MAX));
+        let spaces = masks.and_then(|masks| Spaces::of_masks(&masks, growth.as_ref(), self.hex));
         spaces.map_err(|why| match file {
             Some(file) => named(&format!("{name}, file {file:?}"), why),
             None => named(name, why),

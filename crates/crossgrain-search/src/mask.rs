@@ -82,21 +82,23 @@ impl Sets {
         })
     }
 
-    /// The spaces of the first places of a mask, one space for each number of places in `lengths` that the mask
-    /// has. Places are bytes, or hex digits of keys if `is_hex` is set, and then only even numbers count.
+    /// The spaces of a mask, whose places are bytes, or hex digits of keys if `is_hex` is set. Without `growth` this is
+    /// one space. With it, there is one for each number of places in `growth` that the mask has, namely its first
+    /// ones. Only even numbers of hex digits count.
     ///
     /// # Errors
     /// As [`Sets::bytes`] and [`Sets::hex`].
-    pub fn growing(
+    pub fn spaces(
         &self,
         mask: &[u8],
-        lengths: RangeInclusive<usize>,
+        growth: Option<&RangeInclusive<usize>>,
         is_hex: bool,
     ) -> Result<Vec<Space>, Error> {
         let places = some(self.places(mask)?)?;
-        let lengths = (*lengths.start()).max(1)..=(*lengths.end()).min(places.len());
         let space =
             |len: usize| if is_hex { digits(&places[..len]) } else { Space::of_bytes(&places[..len]) };
+        let Some(growth) = growth else { return Ok(vec![space(places.len())?]) };
+        let lengths = (*growth.start()).max(1)..=(*growth.end()).min(places.len());
         lengths.filter(|len| !is_hex || len.is_multiple_of(2)).map(space).collect()
     }
 

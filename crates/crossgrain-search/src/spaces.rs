@@ -4,11 +4,11 @@
 //! The candidates of the first space have the first numbers. Candidates may occur in several spaces; each
 //! occurrence has its own number.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use num_bigint::BigUint;
 
-use super::Space;
+use super::{Error, Sets, Space};
 
 /// Consecutive spaces.
 #[derive(Clone, Debug)]
@@ -39,6 +39,19 @@ impl Spaces {
         });
         let ends = ends.collect();
         Self { spaces, ends }
+    }
+
+    /// The spaces of masks, each with its sets, by [`Sets::spaces`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of_masks(
+        masks: &[(Sets, Vec<u8>)],
+        growth: Option<&RangeInclusive<usize>>,
+        is_hex: bool,
+    ) -> Result<Self, Error> {
+        let spaces = masks.iter().map(|(sets, mask)| sets.spaces(mask, growth, is_hex));
+        Ok(Self::new(spaces.collect::<Result<Vec<_>, _>>()?.concat()))
     }
 
     /// The spaces.

@@ -227,7 +227,7 @@ fn strings(spaces: &Spaces, range: Range<u32>) -> Vec<String> {
 fn masks_grow_and_are_numbered_in_sequence() {
     let mut sets = Sets::default();
     sets.define(1, b"xyz").unwrap();
-    let spaces = Spaces::new(sets.growing(b"?1ab?1", 2..=9, false).unwrap());
+    let spaces = Spaces::new(sets.spaces(b"?1ab?1", Some(&(2..=9)), false).unwrap());
     let all = [
         "xa", "ya", "za", "xab", "yab", "zab", "xabx", "xaby", "xabz", "yabx", "yaby", "yabz", "zabx",
         "zaby", "zabz",
@@ -238,14 +238,14 @@ fn masks_grow_and_are_numbered_in_sequence() {
             assert_eq!(strings(&spaces, from as u32..to as u32), all[from..to]);
         }
     }
-    assert!(sets.growing(b"?1", 2..=3, false).unwrap().is_empty());
-    assert_eq!(sets.growing(b"?h?h?h?h", 1..=4, true).unwrap().len(), 2);
+    assert!(sets.spaces(b"?1", Some(&(2..=3)), false).unwrap().is_empty());
+    assert_eq!(sets.spaces(b"?h?h?h?h", Some(&(1..=4)), true).unwrap().len(), 2);
 }
 
 /// Hits in later spaces have numbers among all candidates.
 #[test]
 fn hits_are_numbered_across_spaces() {
-    let spaces = Spaces::new(Sets::default().growing(b"?d?d?d", 1..=3, false).unwrap());
+    let spaces = Spaces::new(Sets::default().spaces(b"?d?d?d", Some(&(1..=3)), false).unwrap());
     let (search, _) = keeps(b"47");
     let found = Mutex::new(Vec::new());
     let on_hit = |hit: crossgrain_search::Hit| found.lock().unwrap().push(hit.number);
@@ -265,8 +265,7 @@ fn files_of_masks_have_sets_comments_and_literal_commas() {
     sets.define(2, b"q").unwrap();
     let text = b"\xef\xbb\xbf# comment\r\nab,\\,c,?1?2\r\n\n\\#a\nx\\\\y?2\na#b\n\\,z\n";
     let masks = masks(text, &sets).unwrap();
-    let spaces = masks.iter().map(|(sets, mask)| sets.bytes(mask).unwrap());
-    let spaces = Spaces::new(spaces.collect());
+    let spaces = Spaces::of_masks(&masks, None, false).unwrap();
     assert_eq!(strings(&spaces, 0..99), ["a,", "ac", "b,", "bc", "#a", "x\\yq", "a#b", ",z"]);
     for (text, line, why) in [
         (&b"a\n?d,"[..], "line 2 ", "empty"),

@@ -141,14 +141,7 @@ impl Args {
         if lengths.is_empty() {
             return Err(Error::usage("--increment-max is below --increment-min: exchange them"));
         }
-        let spaces = masks.iter().map(|(sets, mask)| {
-            Ok(match (self.increment, self.hex) {
-                (true, is_hex) => sets.growing(mask, lengths.clone(), is_hex)?,
-                (false, true) => vec![sets.hex(mask)?],
-                (false, false) => vec![sets.bytes(mask)?],
-            })
-        });
-        Ok(Spaces::new(spaces.collect::<Result<Vec<_>, Error>>()?.concat()))
+        Ok(Spaces::of_masks(&masks, self.increment.then_some(&lengths), self.hex)?)
     }
 
     /// The sets `?1` to `?4`. The name of a file stands for its bytes, as in hashcat.
