@@ -22,10 +22,9 @@ const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The signatures of formats that are not decompressed, with their names and a program that does.
-const OTHERS: [(&[u8], &str, &str); 10] = [
-    (b"BZh\0\x31\x41\x59\x26\x53\x59", "bzip2", "bunzip2"),
-    (b"BZh\0\x17\x72\x45\x38\x50\x90", "bzip2", "bunzip2"),
+/// The signatures of formats that are not decompressed, with their names and a program that does. For bzip2 see
+/// [`is_bzip2`].
+const OTHERS: [(&[u8], &str, &str); 8] = [
     (&[0x5d, 0, 0], "lzma", "unlzma"),
     (b"PK\x03\x04", "zip", "unzip"),
     (b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
@@ -89,11 +88,7 @@ fn opened(mut input: List<'_>) -> io::Result<List<'_>> {
     let mut begin = Vec::with_capacity(BEGIN_BYTES);
     input.by_ref().take(BEGIN_BYTES as u64).read_to_end(&mut begin)?;
     let is = |signature: &[u8]| begin.starts_with(signature);
-    // The fourth byte of bzip2 is its level.
-    let mut unlevelled = begin.clone();
-    unlevelled.iter_mut().skip(3).take(1).filter(|level| level.is_ascii_digit()).for_each(|level| *level = 0);
-    let other = OTHERS.iter().find(|(signature, ..)| is(signature) || unlevelled.starts_with(signature));
-    if let Some((_, format, program)) = other {
+    if let Some((format, program)) = other(&begin) {
         let told = format!("it is in the format {format}: decompress it first, by {program} for example");
         return Err(io::Error::new(io::ErrorKind::InvalidData, told));
     }
@@ -105,6 +100,23 @@ fn opened(mut input: List<'_>) -> io::Result<List<'_>> {
         () if is_zstd => Box::new(Frames::new(Box::new(whole))?),
         () => Box::new(whole),
     })
+}
+
+/// The name of a format that is not decompressed and begins like this, and a program that decompresses it.
+fn other(begin: &[u8]) -> Option<(&'static str, &'static str)> {
+    if is_bzip2(begin) {
+        return Some(("bzip2", "bunzip2"));
+    }
+    let (_, format, program) = OTHERS.iter().find(|(signature, ..)| begin.starts_with(signature))?;
+    Some((format, program))
+}
+
+/// Whether a file of bzip2 begins like this: by `BZh`, a digit for the level, and the signature of the first block,
+/// or of the end if there is no block.
+fn is_bzip2(begin: &[u8]) -> bool {
+    const BLOCK: &[u8] = b"1AY&SY";
+    const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
+    matches!(begin, [b'B', b'Z', b'h', b'0'..=b'9', rest @ ..] if rest.starts_with(BLOCK) || rest.starts_with(END))
 }
 
 /// The frames of a zstd file, one after another.
