@@ -170,10 +170,7 @@ impl Candidates {
     /// otherwise the part may end after the last one.
     pub(crate) fn part(&self, part: &Part, is_counted: bool) -> PyResult<Range<BigUint>> {
         Ok(match self {
-            Self::Spaces(_, all) => {
-                let within = part.of(&(&all.end - &all.start));
-                &all.start + within.start..&all.start + within.end
-            }
+            Self::Spaces(_, all) => part.within(all),
             Self::Words { .. } if is_counted || part.shard.is_some() => part.of(&self.size()?),
             Self::Words { .. } => part.of(&u128::MAX.into()),
         })

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::engine::auxiliary;
-use crossgrain_search::{Decompressed, Form, Rule, Unknown, Words};
+use crossgrain_search::{Form, Rule, Unknown, Words};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
@@ -41,26 +41,18 @@ impl List {
 
     /// The words from the first on.
     pub(crate) fn words(&self, form: Form, chunk_bytes: usize) -> PyResult<Stream<'_>> {
-        let list: Box<dyn Read + Send> = match self {
-            Self::Memory(lent) => Box::new(lent.bytes()),
-            Self::File(_) => Box::new(self.open()?),
-        };
-        Ok(read(list, form, chunk_bytes))
-    }
-
-    fn open(&self) -> PyResult<Box<dyn Read + Send>> {
-        let Self::File(path) = self else { return Ok(Box::new(std::io::empty())) };
-        let opened = auxiliary::open(File::options().read(true), path);
-        Ok(Box::new(opened.map_err(|error| files::told(error, path))?))
+        Ok(match self {
+            Self::Memory(lent) => Words::decompressed(lent.bytes(), form, chunk_bytes),
+            Self::File(path) => Words::decompressed(open(path)?, form, chunk_bytes),
+        })
     }
 
     /// The words, which take the list with them.
     fn into_words(self, form: Form, chunk_bytes: usize) -> PyResult<Stream<'static>> {
-        let list = match self {
-            Self::Memory(lent) => Box::new(Cursor::new(lent)),
-            list @ Self::File(_) => list.open()?,
-        };
-        Ok(read(list, form, chunk_bytes))
+        Ok(match self {
+            Self::Memory(lent) => Words::decompressed(Cursor::new(lent), form, chunk_bytes),
+            Self::File(path) => Words::decompressed(open(&path)?, form, chunk_bytes),
+        })
     }
 
     /// The number of words.
@@ -83,17 +75,15 @@ impl AsRef<[u8]> for Lent {
     }
 }
 
+fn open(path: &Path) -> PyResult<File> {
+    auxiliary::open(File::options().read(true), path).map_err(|error| files::told(error, path))
+}
+
 fn list_error(error: std::io::Error, path: Option<&PathBuf>) -> PyErr {
     match path {
         Some(path) if error.raw_os_error().is_some() => files::told(error, path),
         _ => told(crossgrain_search::Error::Words(error)),
     }
-}
-
-/// The words of a list, which may be compressed unless they are keys as bytes.
-fn read<'a>(list: Box<dyn Read + Send + 'a>, form: Form, chunk_bytes: usize) -> Stream<'a> {
-    let list = if let Form::Records { .. } = form { list } else { Box::new(Decompressed::new(list)) };
-    Words::new(list, form, chunk_bytes)
 }
 
 /// The words of a list in pieces, for a search whose words are sent to other machines.

@@ -13,6 +13,8 @@ use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::{Form, Words};
+
 type List<'a> = Box<dyn Read + Send + 'a>;
 
 /// The beginning of a file: as many bytes as the longest of these signatures.
@@ -62,6 +64,18 @@ impl<'a> Decompressed<'a> {
     /// A reader of this list.
     pub fn new(input: impl Read + Send + 'a) -> Self {
         Self(State::New(Box::new(input)))
+    }
+}
+
+impl<'a> Words<Box<dyn Read + Send + 'a>> {
+    /// A reader of a list, as [`Words::new`], that decompresses it if it is compressed. Records are keys, which may
+    /// begin with any bytes, so they are never decompressed.
+    pub fn decompressed(input: impl Read + Send + 'a, form: Form, chunk_bytes: usize) -> Self {
+        let list: List<'a> = match form {
+            Form::Lines | Form::Hex => Box::new(Decompressed::new(input)),
+            Form::Records { .. } => Box::new(input),
+        };
+        Self::new(list, form, chunk_bytes)
     }
 }
 

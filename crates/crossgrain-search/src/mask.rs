@@ -51,6 +51,17 @@ impl Sets {
         }
     }
 
+    /// [`Sets::define_text`] for bytes of a file if they are UTF-8, otherwise [`Sets::define`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn define_read(&mut self, number: usize, set: &[u8]) -> Result<(), Error> {
+        match std::str::from_utf8(set) {
+            Ok(text) => self.define_text(number, text),
+            Err(_) => self.define(number, set),
+        }
+    }
+
     /// The values for each place of a mask.
     fn places(&self, mask: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut places = Vec::new();

@@ -51,10 +51,7 @@ fn line(line: &[u8], sets: &Sets) -> Result<(Sets, Vec<u8>), Error> {
         return Err(Error::UnknownSet { name: fields.len().to_string() });
     }
     for (number, set) in (1..).zip(&fields) {
-        match std::str::from_utf8(set) {
-            Ok(set) => sets.define_text(number, set)?,
-            Err(_) => sets.define(number, set)?,
-        }
+        sets.define_read(number, set)?;
     }
     Ok((sets, mask))
 }

@@ -55,6 +55,12 @@ impl Part {
         };
         self.shard.map_or(start.clone()..end.clone(), |shard| shard.of(&(start..end)))
     }
+
+    /// The numbers of the candidates, as a part of those with these numbers.
+    pub fn within(&self, numbers: &Range<BigUint>) -> Range<BigUint> {
+        let part = self.of(&(&numbers.end - &numbers.start));
+        &numbers.start + part.start..&numbers.start + part.end
+    }
 }
 
 impl FromStr for Shard {

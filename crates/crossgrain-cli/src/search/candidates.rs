@@ -113,9 +113,7 @@ impl Args {
                     Error::usage(why)
                 })?;
                 let (first, end) = ends(range, key_bytes)?;
-                let within = part.of(&(end - &first));
-                let numbers = &first + within.start..first + within.end;
-                return Ok(Source::Spaces(Space::every(key_bytes).into(), numbers));
+                return Ok(Source::Spaces(Space::every(key_bytes).into(), part.within(&(first..end))));
             }
             _ => {
                 return Err(Error::usage(
@@ -153,11 +151,7 @@ impl Args {
             match attached(set, ".hcchr", facts)? {
                 None => sets.define_text(number, set)?,
                 Some(bytes) => {
-                    let bytes = without_line_end(&bytes);
-                    let defined = match std::str::from_utf8(bytes) {
-                        Ok(text) => sets.define_text(number, text),
-                        Err(_) => sets.define(number, bytes),
-                    };
+                    let defined = sets.define_read(number, without_line_end(&bytes));
                     defined.map_err(|error| Error::usage(format!("'{}': {error}", quoted(set))))?;
                 }
             }
@@ -201,7 +195,7 @@ impl Args {
             number(range.start)..number(range.end)
         };
         facts.add_list((!is_standard).then_some(path), &input, &texts)?;
-        Ok(List { words: words(input, form, used.chunk_bytes), rules, affixes, range })
+        Ok(List { words: Words::decompressed(input, form, used.chunk_bytes), rules, affixes, range })
     }
 
     /// The strings before and after each word.
@@ -218,7 +212,7 @@ impl Args {
             let input = Input::open(Some(path))?;
             facts.add_second(path, &input)?;
             let (mut refused, rule) = (Refused::default(), rule.unwrap_or_else(Rule::nothing));
-            let words = words(input, Form::Lines, COUNT_BYTES);
+            let words = Words::decompressed(input, Form::Lines, COUNT_BYTES);
             affixes.push(Affix::words(Side::After, words, &rule, &mut refused)?);
             tell_refused(&refused);
         }
@@ -293,16 +287,7 @@ fn read_text(path: &Path) -> Result<Vec<u8>, Error> {
 /// The number of words in a list.
 fn count(input: Input, form: Form) -> Result<u64, Error> {
     let name = input.name().clone();
-    words(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
-}
-
-/// The words of a list, which may be compressed unless they are keys as bytes.
-fn words(input: Input, form: Form, chunk_bytes: usize) -> Words<Box<dyn Read + Send>> {
-    let list: Box<dyn Read + Send> = match form {
-        Form::Lines | Form::Hex => Box::new(Decompressed::new(input)),
-        Form::Records { .. } => Box::new(input),
-    };
-    Words::new(list, form, chunk_bytes)
+    Words::decompressed(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
 }
 
 /// The first key of a range, and the key after the last.
