@@ -40,7 +40,7 @@ const LAYERS: [Layer; 26] = [
     (&["text"], &[]),
     (&["auxiliary"], &[]),
     (&["arch"], &[]),
-    (&["pool"], &["arch::wipe_deep_stack"]),
+    (&["pool"], &["arch::DEEP_STACK_BYTES", "arch::wipe_stack"]),
     (&["block"], &["text", "arch::ClearRegisters", "arch::Wiped", "arch::known_caps"]),
     (
         &["cap"],
@@ -184,6 +184,7 @@ const LAYERS: [Layer; 26] = [
             "arch::Buffers",
             "arch::ClearRegisters",
             "arch::Features",
+            "arch::STACK_BYTES",
             "arch::Wiped",
             "arch::WipedBytes",
             "arch::wipe",

@@ -139,12 +139,12 @@ pub(crate) use named::{CAP_BASES, CAP_REMOVALS};
 pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use soft_float::computed as computed_by_integers;
+pub(crate) use tile::{
+    DEEP_STACK_BYTES, LONGER_STACK_BYTES, SETUP_STACK_BYTES, SHALLOW_STACK_BYTES, STACK_BYTES, wipe_stack,
+};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
-pub use tile::{
-    wipe, wipe_deep_stack, wipe_longer_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack,
-    wiping_deep_stack, wiping_stack,
-};
+pub use tile::{wipe, wiping_deep_stack, wiping_stack};
 pub use widest::{Work, Work64, on_widest, on_widest64};
 pub use wiped::Wiped;
 pub(crate) use wiped::{WipedBytes, wipe_room};

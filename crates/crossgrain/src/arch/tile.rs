@@ -132,72 +132,44 @@ pub fn wipe(bytes: &mut [u8]) {
 }
 
 /// More stack than key set-up of AES instructions uses. `tests/stack.rs` measures it.
-const SETUP_STACK_BYTES: usize = 3 * 1024;
+pub(crate) const SETUP_STACK_BYTES: usize = 3 * 1024;
 
 /// Twice the stack that short messages use on AES instructions, plus the frames of callers above the drop of a
 /// mode. `tests/stack.rs` measures it, and `tests/memory.rs` finds no secret.
-const SHALLOW_STACK_BYTES: usize = 8 * 1024;
+pub(crate) const SHALLOW_STACK_BYTES: usize = 8 * 1024;
 
 /// More stack than single messages of any length use on AES instructions, plus the same frames.
-const LONGER_STACK_BYTES: usize = 16 * 1024;
+pub(crate) const LONGER_STACK_BYTES: usize = 16 * 1024;
 
 /// More stack than single messages use on registers, plus the frames of callers above the drop of a mode. OCB with
 /// Serpent on AVX2, four bundles side by side, uses most: 18.5 KiB. `tests/memory.rs` finds no secret.
-const STACK_BYTES: usize = 24 * 1024;
+pub(crate) const STACK_BYTES: usize = 24 * 1024;
 
 /// More stack than runs over tiles use, and more than many messages run together use.
-const DEEP_STACK_BYTES: usize = 97 * 1024;
+pub(crate) const DEEP_STACK_BYTES: usize = 97 * 1024;
 
-/// Overwrites the stack below the caller, then clears the registers.
+/// Overwrites this many bytes of the stack below the caller, then clears the registers.
 ///
 /// Functions that have returned may leave round keys in both. On the stack these are copies, and values for
-/// which no register was free. The depth suffices after key set-up with AES instructions.
+/// which no register was free.
 #[inline(never)]
-pub fn wipe_setup_stack() {
-    wipe(&mut [0; SETUP_STACK_BYTES]);
+pub(crate) fn wipe_stack<const BYTES: usize>() {
+    wipe(&mut [0; BYTES]);
     clear_registers();
 }
 
-/// [`wipe_setup_stack`] with more bytes, for use after short messages on AES instructions.
-#[inline(never)]
-pub fn wipe_shallow_stack() {
-    wipe(&mut [0; SHALLOW_STACK_BYTES]);
-    clear_registers();
-}
-
-/// [`wipe_shallow_stack`] with more bytes, for use after longer messages on AES instructions.
-#[inline(never)]
-pub fn wipe_longer_stack() {
-    wipe(&mut [0; LONGER_STACK_BYTES]);
-    clear_registers();
-}
-
-/// [`wipe_longer_stack`] with more bytes, for use after functions that worked on registers.
-#[inline(never)]
-pub fn wipe_stack() {
-    wipe(&mut [0; STACK_BYTES]);
-    clear_registers();
-}
-
-/// [`wipe_stack`] with more bytes, for use after functions that worked on tiles.
-#[inline(never)]
-pub fn wipe_deep_stack() {
-    wipe(&mut [0; DEEP_STACK_BYTES]);
-    clear_registers();
-}
-
-/// Runs `work` in frames of its own, then overwrites them ([`wipe_stack`]). If a function called [`wipe_stack`] at
-/// its end, its own frame would keep the values of inlined functions.
+/// Runs `work` in frames of its own, then overwrites them as deep as functions that work on registers use the stack.
+/// If a function called [`wipe_stack`] at its end, its own frame would keep the values of inlined functions.
 pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
     let done = deeper(work);
-    wipe_stack();
+    wipe_stack::<STACK_BYTES>();
     done
 }
 
-/// [`wiping_stack`] with [`wipe_deep_stack`].
+/// [`wiping_stack`] for functions that work on tiles.
 pub fn wiping_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     let done = deeper(work);
-    wipe_deep_stack();
+    wipe_stack::<DEEP_STACK_BYTES>();
     done
 }
 

@@ -33,7 +33,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use self::serial::Serial;
-use crate::arch::{Buffers, Features, Tile, Wiped, each, wipe_stack};
+use crate::arch::{Buffers, Features, STACK_BYTES, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::mode::ctr::counter::Counter;
@@ -178,7 +178,7 @@ impl<'a> Keys<'a> {
         let expand = of_family(self.key.cipher().family()).expand;
         let round_keys = expand(self.key, self.features);
         // Boxes that are allocated later would take parts of the key from the stack into their gaps.
-        wipe_stack();
+        wipe_stack::<STACK_BYTES>();
         round_keys
     }
 }
@@ -319,7 +319,7 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Whether its key set-up and its runs leave parts of the key in only a small part of the stack: see [`wipe_setup_stack`](crate::arch::wipe_setup_stack).
+    /// Whether its key set-up and its runs leave parts of the key in only a small part of the stack: see [`SETUP_STACK_BYTES`](crate::arch::SETUP_STACK_BYTES).
     fn is_shallow(&self) -> bool {
         false
     }

@@ -55,7 +55,7 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, OnceLock};
 
-use crate::arch::{Features, wipe_stack};
+use crate::arch::{Features, STACK_BYTES, wipe_stack};
 use crate::block::{Direction, Error, Key};
 use crate::kernel::Keys;
 #[cfg(feature = "own-keys")]
@@ -155,7 +155,7 @@ impl Options {
 
     fn program_within(&self, job: Job, keys: &Keys<'_>, limits: Limits) -> Result<Program, Error> {
         // On failure there is no program, whose set-up would wipe the stack.
-        let plans = self.planned(job, &limits).inspect_err(|_| wipe_stack())?;
+        let plans = self.planned(job, &limits).inspect_err(|_| wipe_stack::<STACK_BYTES>())?;
         Program::of(plans, keys, Threads::at_most(self.threads))
     }
 

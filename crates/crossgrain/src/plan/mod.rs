@@ -40,7 +40,7 @@ pub use crate::variant::Leaks;
 use std::fmt;
 
 use self::compose::Cost;
-use crate::arch::{Features, wipe_deep_stack};
+use crate::arch::{DEEP_STACK_BYTES, Features, wipe_stack};
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
 use crate::variant::{Action, Policy, Variant};
 
@@ -319,7 +319,7 @@ pub(crate) fn choose_by_estimates(job: Job, limits: &Limits) -> Result<Vec<Plan>
 fn choose_by(job: Job, limits: &Limits, cost: &dyn Fn(&Variant) -> Option<Cost>) -> Result<Vec<Plan>, Error> {
     // Moving a value to the heap also copies old stack contents, so no key may remain on the stack, not even
     // in the caller's frames.
-    wipe_deep_stack();
+    wipe_stack::<DEEP_STACK_BYTES>();
     if limits.forced.is_empty() {
         graph::JobFlow::by(job, limits, cost)?.cheapest()
     } else {

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use rayon::ThreadPoolBuilder;
 
-use crate::arch::wipe_deep_stack;
+use crate::arch::{DEEP_STACK_BYTES, wipe_stack};
 
 /// The number of threads in the current pool. Starts the global pool if necessary.
 pub fn threads() -> usize {
@@ -47,7 +47,7 @@ pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
 /// caller's frame.
 fn on_clean_stack<T>(call: fn() -> T) -> impl FnOnce() -> T {
     move || {
-        wipe_deep_stack();
+        wipe_stack::<DEEP_STACK_BYTES>();
         black_box(call)()
     }
 }

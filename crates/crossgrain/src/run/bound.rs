@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::depth::Depth;
 use super::tiles::{Running, Work};
-use crate::arch::{Wiped, wipe_stack};
+use crate::arch::{STACK_BYTES, Wiped, wipe_stack};
 use crate::block::{Direction, Error};
 use crate::kernel::fused::FusedPart;
 use crate::kernel::{Count, Keys, TilePart, WholePart};
@@ -182,7 +182,7 @@ fn bind_whole(plan: &Plan, keys: &Keys<'_>) -> Option<Result<Bound, Error>> {
 fn bind_tiles(plan: &Plan, keys: &Keys<'_>, tweak_mask: &mut Option<TweakMask>) -> Result<Bound, Error> {
     // The boxes of a plan on tiles are not wiped. Their gaps would take parts of the key that an earlier plan left
     // on the stack.
-    wipe_stack();
+    wipe_stack::<STACK_BYTES>();
     let features = keys.features();
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in plan.cipher_stages() {

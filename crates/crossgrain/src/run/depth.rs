@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::bound::Bound;
-use crate::arch::{wipe_deep_stack, wipe_longer_stack, wipe_setup_stack, wipe_shallow_stack, wipe_stack};
+use crate::arch::{
+    DEEP_STACK_BYTES, LONGER_STACK_BYTES, SETUP_STACK_BYTES, SHALLOW_STACK_BYTES, STACK_BYTES, wipe_stack,
+};
 use crate::plan::{Fused, Plan};
 use crate::variant::{Action, Variant};
 
@@ -76,10 +78,10 @@ impl Depth {
     #[inline(always)]
     pub(super) fn wipe(self) {
         match self {
-            Self::Shallow => wipe_shallow_stack(),
-            Self::Longer => wipe_longer_stack(),
-            Self::Registers => wipe_stack(),
-            Self::Tiles => wipe_deep_stack(),
+            Self::Shallow => wipe_stack::<SHALLOW_STACK_BYTES>(),
+            Self::Longer => wipe_stack::<LONGER_STACK_BYTES>(),
+            Self::Registers => wipe_stack::<STACK_BYTES>(),
+            Self::Tiles => wipe_stack::<DEEP_STACK_BYTES>(),
         }
     }
 
@@ -87,9 +89,9 @@ impl Depth {
     #[inline(always)]
     pub(super) fn wipe_setup(self) {
         match self {
-            Self::Shallow => wipe_setup_stack(),
-            Self::Longer => wipe_longer_stack(),
-            Self::Registers | Self::Tiles => wipe_stack(),
+            Self::Shallow => wipe_stack::<SETUP_STACK_BYTES>(),
+            Self::Longer => wipe_stack::<LONGER_STACK_BYTES>(),
+            Self::Registers | Self::Tiles => wipe_stack::<STACK_BYTES>(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::program::Program;
 use super::threads::Threads;
-use crate::arch::{Features, Wiped, wipe, wipe_deep_stack};
+use crate::arch::{DEEP_STACK_BYTES, Features, Wiped, wipe, wipe_stack};
 use crate::block::{Block, Cipher, Direction, Error, Key};
 use crate::kernel::Keys;
 use crate::kernel::fused::{Fused, FusedPart};
@@ -145,7 +145,7 @@ const GROUP_STACK_BYTES: usize = 16 * 1024;
 #[inline(never)]
 fn wipe_stack_of_groups() {
     let mut groups = [0; GROUP_STACK_BYTES];
-    wipe_deep_stack();
+    wipe_stack::<DEEP_STACK_BYTES>();
     wipe(&mut groups);
 }
 

@@ -18,7 +18,7 @@ use super::bound::{Bound, BoundPlan, bind_all};
 use super::depth::{AtomicDepth, Depth};
 use super::many::Queue;
 use super::threads::Threads;
-use crate::arch::{Buffers, Features, Tile, WipedBytes, wipe_stack};
+use crate::arch::{Buffers, Features, STACK_BYTES, Tile, WipedBytes, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::kernel::serial::Serial;
 use crate::kernel::{Keys, Source, WholePart};
@@ -74,7 +74,7 @@ impl Program {
         // drop wipes the deeper stack.
         match &program {
             Ok(program) => program.wipe_setup_stack(),
-            Err(_) => wipe_stack(),
+            Err(_) => wipe_stack::<STACK_BYTES>(),
         }
         Ok(program?.wiping_stack())
     }

@@ -29,7 +29,7 @@ use self::kernel::GcmParams;
 use super::aead::{Aead, Groups, by_groups, verdict};
 use super::ctr::counter::Counter;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use crate::arch::{Buffers, ClearRegisters, wipe, wipe_stack};
+use crate::arch::{Buffers, ClearRegisters, STACK_BYTES, wipe, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::kernel::{Keys, Source};
 use crate::message::{AeadMessage, Tag};
@@ -132,7 +132,7 @@ impl Gcm {
         // Key set-up and the single block in `bind` use the stack equally deep, so one wipe is enough.
         match &bound {
             Ok((counter, ..)) => counter.wipe_setup_stack(),
-            Err(_) => wipe_stack(),
+            Err(_) => wipe_stack::<STACK_BYTES>(),
         }
         let (counter, ghash, of_kernel) = bound?;
         let nonce_bytes_min = Mode::Gcm.nonce_bytes_min(options);

@@ -37,7 +37,7 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 use self::bound::{Bound, Run};
-use crate::arch::{ClearRegisters, Features, wipe_deep_stack, wiping_deep_stack};
+use crate::arch::{ClearRegisters, DEEP_STACK_BYTES, Features, wipe_stack, wiping_deep_stack};
 use crate::block::{Direction, Error, fill_random};
 use crate::mode::{Lengths, Mode, follow};
 use crate::run::Threads;
@@ -362,7 +362,7 @@ fn boxed(bound: impl Run + 'static) -> Box<dyn Run> {
 /// Runs spill values from registers to the stack.
 impl Drop for Stream {
     fn drop(&mut self) {
-        wipe_deep_stack();
+        wipe_stack::<DEEP_STACK_BYTES>();
     }
 }
 
