@@ -51,13 +51,14 @@ impl Ghash {
         ghash
     }
 
-    /// Replaces the key, on the same registers.
+    /// Replaces the key, on the same registers, and computes as many powers as before.
     pub fn rekey(&mut self, key: &Block) {
         let (first, order) = (times_x(Order::Reversed.number(key)), Order::Reversed);
+        let count = self.powers.count;
         self.powers.begin(first.to_le_bytes(), folded(first).to_le_bytes(), order);
         self.all.take();
         if let Some(by_products) = &self.by_products {
-            by_products.raise_first(&mut self.powers);
+            by_products.raise(&mut self.powers, count);
         }
     }
 
@@ -405,9 +406,6 @@ trait Absorb: Send + Sync {
     /// Computes the first `count` powers from the first one.
     fn raise(&self, powers: &mut Powers, count: usize);
 
-    /// Computes the powers that belong to every new key of GHASH.
-    fn raise_first(&self, powers: &mut Powers);
-
     /// Absorbs one block or more.
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]);
 }
@@ -436,10 +434,6 @@ impl<W: CarrylessLanes> Absorb for ByProducts<W> {
     fn raise(&self, powers: &mut Powers, count: usize) {
         self.0.enter(Raise::<W>(self.0, powers, count));
         (powers.register_bits, powers.count) = (W::BITS, count);
-    }
-
-    fn raise_first(&self, powers: &mut Powers) {
-        self.raise(powers, first_powers(W::BITS / 128));
     }
 
     fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]) {
