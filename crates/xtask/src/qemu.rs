@@ -47,14 +47,14 @@ struct Machine {
 /// Tests of single registers, and published answers of modes: quick, and different on each CPU.
 const REGISTERS: &[&str] = &["registers", "mode_vectors"];
 
-/// Names, numbers in lanes, and laws of circuits.
-const LAWS: &[&str] = &["names", "numbers", "laws"];
+/// Names, texts, numbers in lanes, and laws of circuits.
+const LAWS: &[&str] = &["names", "texts", "numbers", "laws"];
 
 /// Published answers.
 const ANSWERS: &[&str] = &["vectors", "serpent"];
 
 /// The agreement of all kernels with the reference.
-const AGREEMENT: &[&str] = &["sealed", "agree", "modes", "search_kernels"];
+const AGREEMENT: &[&str] = &["sealed", "strings", "agree", "modes", "search_kernels"];
 
 /// A test that starts its own program again. This system cannot start a program for another CPU.
 const STARTS_ITSELF: &str = "the_environment_caps_what_is_not_capped_otherwise";

@@ -26,6 +26,7 @@ const ADDRESS: [(&str, &[&str]); 4] = [
             "sealed",
             "search_kernels",
             "stream",
+            "strings",
         ],
     ),
 ];

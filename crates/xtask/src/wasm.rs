@@ -116,14 +116,14 @@ fn script(path: &str) -> String {
 /// Tests of single registers, and published answers of modes.
 const REGISTERS: &[&str] = &["registers", "mode_vectors"];
 
-/// Names, numbers in lanes, laws of circuits, and estimates.
-const LAWS: &[&str] = &["names", "numbers", "laws", "tune"];
+/// Names, texts, numbers in lanes, laws of circuits, and estimates.
+const LAWS: &[&str] = &["names", "texts", "numbers", "laws", "tune"];
 
 /// Published answers.
 const ANSWERS: &[&str] = &["vectors", "serpent"];
 
 /// The agreement of all kernels with the reference.
-const AGREEMENT: &[&str] = &["sealed", "agree", "modes"];
+const AGREEMENT: &[&str] = &["sealed", "strings", "agree", "modes"];
 
 /// Encrypted files.
 const FILES: &[&str] = &["container", "failures"];
