@@ -1,85 +1,21 @@
 //! `crossgrain plan` as a user runs it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod planned;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use crossgrain::Features;
 use crossgrain::engine::arch::CAP_WITHOUT_AES;
 use crossgrain::engine::variant::{Variant, table};
 use crossgrain::mode::Mode;
 use crossgrain::wide::Rijndael;
+use planned::{PUBLISHED, costs, json, known_caps, name, plan, plan_on, refused, text, well_formed};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Published costs of the parts of an AES round, word-parallel and bit-serial.
-const PUBLISHED: &str = r#"{
-    "parts": ["SubBytes", "ShiftRows", "MixColumns", "AddRoundKey"],
-    "representations": ["word", "bit"],
-    "cost": {
-        "SubBytes": {"word": 14337, "bit": 38563},
-        "ShiftRows": {"word": 5788, "bit": 0},
-        "MixColumns": {"word": 27908, "bit": 5991},
-        "AddRoundKey": {"word": 6427, "bit": 10062}
-    },
-    "convert": {"word>bit": 11856, "bit>word": 11856},
-    "start": ["word"], "end": ["word"], "rounds": 1
-}"#;
-
 const MIXED: [&str; 6] =
     ["SubBytes/word", "word>bit", "ShiftRows/bit", "MixColumns/bit", "bit>word", "AddRoundKey/word"];
-
-/// Runs `crossgrain plan` with these instruction sets allowed.
-fn plan_on(isa: Option<&str>, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
-    command.arg("plan").args(arguments).env_remove("CROSSGRAIN_ISA");
-    // Ignores wisdom that the user of this machine has measured.
-    command.env("CROSSGRAIN_WISDOM", "no/such/wisdom.json");
-    if let Some(isa) = isa {
-        command.env("CROSSGRAIN_ISA", isa);
-    }
-    command.output().unwrap()
-}
-
-fn plan(arguments: &[&str]) -> Output {
-    plan_on(None, arguments)
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&text(output)).unwrap()
-}
-
-/// Every error is reported in one line.
-fn refused(output: &Output, exit: i32, reason: &str) {
-    let told = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(exit), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains(reason), "{told}");
-    assert!(output.stdout.is_empty());
-}
-
-/// A temporary directory with a cost file.
-fn costs(contents: &str) -> (TempDir, PathBuf) {
-    let directory = TempDir::new().unwrap();
-    let path = directory.path().join("costs.json");
-    fs::write(&path, contents).unwrap();
-    (directory, path)
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// Those of these caps that this machine has.
-fn known_caps<const N: usize>(caps: [&'static str; N]) -> Vec<&'static str> {
-    caps.into_iter().filter(|cap| cap.parse::<Features>().is_ok()).collect()
-}
 
 #[test]
 fn published_costs_as_json() {
@@ -363,72 +299,6 @@ fn text_fits_80_columns_and_names_the_glossary() {
     }
 }
 
-/// Where only refused variants compute a part, the picture says so.
-#[test]
-fn pictures_name_the_reason_of_a_gap() {
-    let directory = TempDir::new().unwrap();
-    let file = directory.path().join("plan.svg");
-    let drawn = |more: &[&str]| {
-        let arguments = ["--cipher", "aes-128", "--job", "ctr", "--svg", name(&file), "--force"];
-        text(&plan_on(Some("portable"), &[&arguments[..], more].concat()));
-        fs::read_to_string(&file).unwrap()
-    };
-    let svg = drawn(&[]);
-    well_formed(&svg);
-    let words = |class: &str| -> String {
-        let begin = format!("<text class=\"{class}\"");
-        let texts = svg.split(&begin).skip(1);
-        let words = texts.filter_map(|text| text.split(['>', '<']).nth(1));
-        words.collect::<Vec<_>>().join(" ")
-    };
-    assert!(words("gap").contains("table look-ups refused"), "{}", words("gap"));
-    assert!(words("note").contains("the policy refuses all variants of the row"), "{}", words("note"));
-    let any = drawn(&["--policy", "any"]);
-    assert!(!any.contains("refused") && !any.contains("class=\"gap\""));
-}
-
-/// Checks that tags are balanced and closed, which is sufficient for this program's pictures.
-fn well_formed(svg: &str) {
-    let mut open = Vec::new();
-    for piece in svg.split('<').skip(1) {
-        let (tag, text) = piece.split_once('>').unwrap();
-        assert!(!text.contains('>'), "{text}");
-        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).unwrap();
-        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
-        if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else if !tag.ends_with('/') {
-            open.push(name);
-        }
-        for entity in text.split('&').skip(1) {
-            let (entity, _) = entity.split_once(';').unwrap();
-            assert!(["amp", "lt", "gt", "quot"].contains(&entity), "{entity}");
-        }
-    }
-    assert!(open.is_empty(), "{open:?}");
-}
-
-#[test]
-fn pictures_name_every_part() {
-    let directory = TempDir::new().unwrap();
-    let file = directory.path().join("plan.svg");
-    for isa in known_caps(["portable", "avx2-aes", "avx512", "neon-aes", "neon"]) {
-        for (job, parts) in [
-            ("ctr", ["add-round-key", "sub-bytes", "shift-rows", "mix-columns"]),
-            ("ecb-decrypt", ["add-round-key", "inv-sub-bytes", "inv-shift-rows", "inv-mix-columns"]),
-        ] {
-            let arguments = ["--cipher", "aes-256", "--job", job, "--svg", name(&file), "--force"];
-            text(&plan_on(Some(isa), &arguments));
-            let svg = fs::read_to_string(&file).unwrap();
-            well_formed(&svg);
-            for part in parts {
-                assert!(svg.contains(&format!(">{part}</text>")), "{isa} {job}: {part}");
-            }
-            assert!(svg.contains("13 times") && svg.contains("prefers-color-scheme: dark"));
-        }
-    }
-}
-
 /// A path of the largest costs has a finite total; larger costs are refused.
 #[test]
 fn totals_are_finite() {
@@ -439,61 +309,6 @@ fn totals_are_finite() {
     assert!(!text(&plan(&["--costs", name(&file)])).contains("NaN"));
     let (_directory, file) = costs(&dear("1e308"));
     refused(&plan(&["--costs", name(&file)]), 2, "'SubBytes/word'");
-}
-
-/// Names from a file are escaped before they are printed.
-#[test]
-fn names_from_files_are_escaped() {
-    let escape = "\\u001b[31m\\n";
-    let contents = PUBLISHED
-        .replace("SubBytes", escape)
-        .replace("\"bit", &format!("\"{escape}bit"))
-        .replace(">bit", &format!(">{escape}bit"));
-    let (directory, _) = costs("");
-    let file = directory.path().join("a\u{1b}[31m.json");
-    fs::write(&file, contents).unwrap();
-    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("plan.html"));
-    let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
-    let told = text(&plan(&arguments));
-    let texts = [told, fs::read_to_string(&picture).unwrap(), fs::read_to_string(&page).unwrap()];
-    for told in &texts {
-        let is_escape = |c: char| c.is_control() && c != '\n';
-        assert!(!told.contains(is_escape) && told.contains(r"\u{1b}[31m\n"), "{told:?}");
-    }
-    well_formed(&texts[1]);
-    let answer = json(&plan(&["--costs", name(&file), "--json"]));
-    assert!(
-        answer["pure"].as_object().unwrap().keys().any(|name| name.starts_with("\u{1b}[31m\n")),
-        "{answer}"
-    );
-}
-
-#[test]
-fn pictures_of_anyone_s_costs() {
-    let (directory, file) = costs(&PUBLISHED.replace("MixColumns", "mix <&> \\\"match\\\""));
-    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("plan.html"));
-    let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
-    text(&plan(&arguments));
-    let svg = fs::read_to_string(&picture).unwrap();
-    well_formed(&svg);
-    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50,467", "11,856"] {
-        assert!(svg.contains(words), "{words}");
-    }
-    let html = fs::read_to_string(&page).unwrap();
-    assert!(html.contains(&svg) && html.contains("All costs"), "{html}");
-    assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page loads nothing");
-    refused(&plan(&arguments), 5, "--force");
-    assert!(plan(&[&arguments[..], &["--force"]].concat()).status.success());
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "nothing else is left behind");
-}
-
-#[test]
-fn a_picture_that_cannot_be_written() {
-    let (directory, file) = costs(PUBLISHED);
-    let nowhere = directory.path().join("no/such/plan.svg");
-    refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "does not exist");
-    refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 5, "--force");
-    refused(&plan(&["--costs", name(&file), "--html", name(directory.path())]), 1, "directory");
 }
 
 #[test]
