@@ -19,8 +19,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::frames::counters;
 use super::head::{GROUP_BLOCKS, NONCE_BITS};
-use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles};
+use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, over_bundles};
 use super::key::WideKeys;
 use super::rounds::{MIDDLE_LEAST, Middle};
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, ones_then_zeros};

@@ -9,7 +9,7 @@
 //! Source: RFC 8452 §4.
 //! Invariant: branches depend only on lengths. The message's keys are wiped.
 
-use super::instructions::halves;
+use super::frames::halves;
 use super::key::{ROUND_KEYS_MAX, WideKeys, in_lanes};
 use super::rounds::Between;
 use super::serial::through;

@@ -12,13 +12,15 @@
 use std::any::Any;
 use std::fmt;
 
+use super::frames::{Begin, Frame, Plain, Previous};
 use super::gcm_siv::run as run_gcm_siv;
 use super::key::WideKeys;
 use super::masked::Masked;
-use super::rounds::{MIDDLE_LEAST, Middle, round};
+use super::rounds::{MIDDLE_LEAST, Middle};
 use super::serial::Runner;
+use super::tweaked::Xts;
 use super::{chains, gcm};
-use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each, unrolled};
+use crate::arch::{AesLanes, Buffers, Isa, Kernel, Line, Wiped, each};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family};
 use crate::kernel::serial::{RunsSerially as _, Serial};
 use crate::kernel::{Keys, Source, WholePart};
@@ -30,8 +32,8 @@ use crate::mode::gcm::ghash::Ghash;
 use crate::mode::gcm::kernel::{GcmNonce, GcmParams};
 use crate::mode::gcm_siv::kernel::GcmSivJob;
 use crate::mode::ocb::kernel::OcbKernel;
-use crate::mode::ocb::mask::{LongMasks, Masks};
-use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
+use crate::mode::ocb::mask::LongMasks;
+use crate::mode::xts::tweak::Tweaks;
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;
@@ -334,77 +336,6 @@ const fn registers_for<W: AesLanes>(len_bytes: usize) -> usize {
     }
 }
 
-/// The part of a mode around the cipher.
-pub(super) trait Frame<W: AesLanes> {
-    /// For the next `N` registers of input: the registers that enter the cipher, and those that are added to
-    /// its result.
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]);
-}
-
-/// A mode and its first value. The kernel makes the frame of a job from them.
-trait Begin<W: AesLanes>: Copy {
-    type Frame: Frame<W>;
-
-    /// Whether the last block may be partial.
-    const TAKES_BYTES: bool = false;
-
-    /// Whether kernels for short messages are worth their code.
-    const IS_OFTEN_SHORT: bool = true;
-
-    fn frame(self, isa: W::Isa) -> Self::Frame;
-}
-
-/// ECB: the input enters, and nothing is added.
-#[derive(Clone, Copy)]
-struct Plain;
-
-impl<W: AesLanes> Begin<W> for Plain {
-    type Frame = Self;
-
-    #[inline(always)]
-    fn frame(self, _isa: W::Isa) -> Self {
-        self
-    }
-}
-
-impl<W: AesLanes> Frame<W> for Plain {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
-        (input, [W::splat(isa, 0); N])
-    }
-}
-
-/// The block before the first one of [`Neighbours`].
-#[derive(Clone, Copy)]
-struct Previous<const DELAYED: bool>(Block);
-
-impl<W: AesLanes, const DELAYED: bool> Begin<W> for Previous<DELAYED> {
-    type Frame = Neighbours<W, DELAYED>;
-
-    const IS_OFTEN_SHORT: bool = !DELAYED;
-
-    #[inline(always)]
-    fn frame(self, isa: W::Isa) -> Self::Frame {
-        Neighbours { previous: W::broadcast(isa, &self.0) }
-    }
-}
-
-/// Uses each input block and the one before it: one enters, the other is added. In CFB decryption (`DELAYED`)
-/// the earlier block enters; in CBC decryption the current one does.
-struct Neighbours<W, const DELAYED: bool> {
-    /// The last input block so far, in the last lane.
-    previous: W,
-}
-
-impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
-        let earlier = each!(i < N => input[i].preceded_by(if i == 0 { self.previous } else { input[i - 1] }));
-        self.previous = input[N - 1];
-        if DELAYED { (earlier, input) } else { (input, earlier) }
-    }
-}
-
 /// A job of any length.
 struct Long<'a, 'b, W: AesLanes, B, const ENCRYPT: bool> {
     isa: W::Isa,
@@ -466,117 +397,6 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     }
 }
 
-/// OCB without its checksum.
-impl<W: AesLanes> Begin<W> for Masks<'_> {
-    type Frame = Self;
-
-    const IS_OFTEN_SHORT: bool = false;
-
-    #[inline(always)]
-    fn frame(self, _isa: W::Isa) -> Self {
-        self
-    }
-}
-
-/// A mask is added before the cipher and after it.
-impl<W: AesLanes> Frame<W> for Masks<'_> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
-        let mut copy = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
-        let shared = W::broadcast(isa, self.shared());
-        let entries = self.next_entries(N * W::BLOCKS, &mut copy);
-        let masks = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ shared);
-        *self = self.skip(N * W::BLOCKS);
-        (each!(i < N => input[i] ^ masks[i]), masks)
-    }
-}
-
-/// XTS over sectors.
-struct Xts<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    tweaks: Tweaks<'a>,
-    buffers: &'a mut Buffers<'b>,
-}
-
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { isa, keys, tweaks, buffers } = self;
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
-        // One loop serves both cases, because it takes long to compile.
-        let at_once = tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS);
-        let mut left = buffers.reborrow();
-        while !left.is_empty() {
-            let blocks = left.len_bytes() / BLOCK_BYTES;
-            let at = if at_once { blocks } else { bundle.blocks.min(blocks) } * BLOCK_BYTES;
-            let (mut sector, later) = left.split_at(at);
-            // The compiler then leaves out what only partial blocks need.
-            assert!(sector.len_bytes().is_multiple_of(BLOCK_BYTES));
-            over_bundles(isa, &mut bundle, &mut sector);
-            left = later;
-        }
-    }
-}
-
-/// XTS: the tweak is added before and after the cipher. The tweaks of the next run are computed between the
-/// rounds of this run. If they came first in the program, they would wait for the rounds of the previous run.
-struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    tweaks: Stepping<W>,
-    /// Blocks from the beginning of this run's part of the sector to the sector's end, and the runs that are
-    /// left of it.
-    blocks: usize,
-    runs_left: usize,
-    /// The sectors after it.
-    sectors: Tweaks<'a>,
-}
-
-impl<'a, W: AesLanes, const ENCRYPT: bool> TweakedBundle<'a, W, ENCRYPT> {
-    #[inline(always)]
-    fn new(isa: W::Isa, keys: &'a WideKeys, mut sectors: Tweaks<'a>) -> Self {
-        let (first, blocks) = sectors.next_sector();
-        let tweaks = Stepping::<W>::from(isa, first);
-        Self { isa, keys, tweaks, blocks, runs_left: blocks.div_ceil(Self::BLOCKS), sectors }
-    }
-
-    /// Blocks in a run.
-    const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
-}
-
-impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYPT> {
-    #[inline(always)]
-    fn run<const N: usize>(&mut self, input: [W; N], _block: usize) -> [W; N] {
-        let Self { isa, keys, ref mut tweaks, ref mut blocks, ref mut runs_left, ref mut sectors } = *self;
-        let (first, middle, last) = keys.split();
-        let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
-        let mut state: [W; N] = each!(i < N => input[i] ^ tweaks.0[i] ^ first);
-        let last_keys: [W; N] = each!(i < N => last ^ tweaks.0[i]);
-        let (early, late) = middle.split_at(IN_STEP);
-        *runs_left -= 1;
-        if *runs_left > 0 {
-            unrolled!(i in [0 1 2 3 4 5 6 7] {
-                round::<W, N, ENCRYPT>(isa, &mut state, &early[i]);
-                tweaks.step_one(isa, i);
-            });
-        } else {
-            let first;
-            (first, *blocks) = sectors.next_sector();
-            *runs_left = blocks.div_ceil(Self::BLOCKS);
-            unrolled!(i in [0 1 2 3 4 5 6 7] {
-                round::<W, N, ENCRYPT>(isa, &mut state, &early[i]);
-                tweaks.begin_one(isa, first, i);
-            });
-        }
-        Middle::in_memory(late).rounds::<N, ENCRYPT>(isa, &mut state, last_keys);
-        state
-    }
-}
-
 /// The cipher with a frame.
 pub(super) struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
@@ -605,88 +425,3 @@ impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'
         state
     }
 }
-
-/// CTR while the low 64 bits of the counter do not wrap.
-impl<W: AesLanes> Begin<W> for Counter {
-    type Frame = Counted<W>;
-
-    const TAKES_BYTES: bool = true;
-
-    #[inline(always)]
-    fn frame(self, isa: W::Isa) -> Self::Frame {
-        Counted::from(isa, self)
-    }
-}
-
-/// Lane j holds `first + j·stride` as a little-endian integer.
-#[inline(always)]
-pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> W {
-    let mut bytes = [0; 64];
-    for lane in 0..W::BLOCKS {
-        let counter = first.wrapping_add((lane * stride) as u128);
-        bytes[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&counter.to_le_bytes());
-    }
-    W::load(isa, &bytes[..W::BYTES])
-}
-
-/// Two numbers in general registers, as the halves of every lane.
-#[inline(always)]
-pub(super) fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
-    W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
-}
-
-/// Broadcasts a value to every lane. It is assembled in registers: through memory, it would be stored as two
-/// halves and loaded as a whole, which defeats store forwarding. An exchange of halves does not help, because
-/// the compiler replaces it by a load of the whole.
-#[inline(always)]
-fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
-    let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
-    (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
-}
-
-/// The blocks of consecutive counters, beginning with this one.
-#[inline(always)]
-pub(super) fn counters_from<W: AesLanes>(isa: W::Isa, first: Counter) -> W {
-    let places = W::broadcast(isa, &first.order.places());
-    let wraps = (first.value as u64).checked_add(W::BLOCKS as u64 - 1).is_none();
-    if wraps {
-        return counters::<W>(isa, first.value, 1).shuffle_bytes(places);
-    }
-    both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)).shuffle_bytes(places)
-}
-
-/// CTR: counters enter, and the input is added.
-pub(super) struct Counted<W> {
-    /// The counters of the next register.
-    next: W,
-    /// The distance of each register's counters from the first register's, and of the next bundle's from this
-    /// one's.
-    steps: [W; IN_FLIGHT],
-    bundle: W,
-    /// Shuffle from a number's bytes to a block's.
-    places: W,
-}
-
-impl<W: AesLanes> Counted<W> {
-    #[inline(always)]
-    pub(super) fn from(isa: W::Isa, first: Counter) -> Self {
-        Self {
-            next: both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)),
-            steps: each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0)),
-            bundle: counters(isa, (IN_FLIGHT * W::BLOCKS) as u128, 0),
-            places: W::broadcast(isa, &first.order.places()),
-        }
-    }
-}
-
-impl<W: AesLanes> Frame<W> for Counted<W> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
-        let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
-        // Only the last call can have less than a whole bundle.
-        self.next = self.next.add_low_u64(self.bundle);
-        (each!(i < N => counters[i].shuffle_bytes(self.places)), input)
-    }
-}
-
-const _: () = assert!(IN_STEP == IN_FLIGHT);

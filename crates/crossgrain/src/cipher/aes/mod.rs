@@ -5,8 +5,9 @@
 //! derives its own form of the round keys from that.
 //!
 //! * `table`: table lookups on bytes
-//! * `instructions`: AES instructions, with the modes in `cached_counter` (CTR), `masked` (OCB), `chains` and `gcm`.
-//!   `rounds` has the middle rounds, `serial` single blocks, and `gcm_siv` its short messages
+//! * `instructions`: AES instructions, whole blocks in registers. Modes are in `frames` (ECB, CBC and CFB
+//!   decryption, CTR, OCB without its checksum), `tweaked` (XTS), `masked` (OCB), `cached_counter` (CTR with
+//!   a table), `chains` and `gcm`. `rounds` has the middle rounds, `serial` single blocks, `gcm_siv` short messages
 //! * `bytesliced`, `hsliced`, `bitsliced`: sliced forms; `head` shares the first two rounds of CTR between
 //!   blocks
 //! * `own_keys`, `lane_schedule`, `search`: one key per lane
@@ -20,6 +21,7 @@ pub mod bytesliced;
 pub mod cached_counter;
 mod chains;
 pub mod description;
+mod frames;
 mod gcm;
 mod gcm_siv;
 #[cfg(feature = "device")]
@@ -44,6 +46,7 @@ pub(crate) mod search_rows;
 mod serial;
 pub mod steps;
 pub mod table;
+mod tweaked;
 
 pub use self::description::Aes;
 pub(crate) use self::steps::PARTS;

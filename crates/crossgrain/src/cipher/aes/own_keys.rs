@@ -13,7 +13,8 @@
 use std::fmt;
 
 use super::chains;
-use super::instructions::{Cipher, IN_FLIGHT, counters_from};
+use super::frames::counters_from;
+use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
 use super::rounds::{RoundKey, rounds, with_due, with_first};

@@ -7,7 +7,8 @@
 //! Needs `AesLanes` of one block.
 //! Invariant: no branch depends on blocks.
 
-use super::instructions::{Cipher, halves};
+use super::frames::halves;
+use super::instructions::Cipher;
 use super::key::WideKeys;
 use super::rounds::Between;
 use crate::arch::{AesLanes, Buffers, Isa, Kernel, each};
