@@ -11,6 +11,7 @@ mod memory;
 mod modes;
 #[cfg(not(feature = "gpu"))]
 mod no_gpu;
+mod pace;
 mod planner;
 mod ratio;
 mod search;
@@ -68,7 +69,8 @@ pub(crate) struct Args {
     /// table lookups; with `--planner`, only such plans are judged
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = typed::policies())]
     policy: Policy,
-    /// A plan to time with the others of its job, as written by `crossgrain plan --save`
+    /// A plan of ECB or CTR to time with the others of its job, as written by `crossgrain plan --save`. No
+    /// other job is timed unless FILTERS select it
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 }
@@ -133,7 +135,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     printer.columns()?;
     let mut rows = Vec::new();
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
-    for group in subject::groups(plans.as_ref(), args.policy, args.filter())? {
+    let of_plan = plans.as_ref().map(|plans| subject::ids_of(plans.job())).transpose()?;
+    let filter = Filter(if args.filters.is_empty() { of_plan.as_slice() } else { &args.filters });
+    for group in subject::groups(plans.as_ref(), args.policy, filter)? {
         let mut group = group?;
         let sampling = Sampling { turns: args.turns.into(), ..Sampling::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();

@@ -105,3 +105,16 @@ fn plans_that_may_leak_are_timed_when_they_are_asked_for() {
     place.refuses(2, &bench);
     assert_eq!(rows(&[&bench[..], &["--policy", "any"]].concat()), 1);
 }
+
+#[test]
+fn a_plan_is_timed_with_the_others_of_its_job() {
+    let bench = ["bench", "--json", "--turns", "1", "--patience", "1", "--plan", "plan.json"];
+    let place = place_with_plan("sm4", "portable", "constant-time");
+    let told = String::from_utf8(place.run(&bench).printed()).unwrap();
+    let ids: Vec<_> = told.lines().filter(|line| line.contains("\"id\"")).collect();
+    assert!(ids.iter().any(|line| line.contains("sm4-ctr/plan")), "{told}");
+    assert!(ids.iter().all(|line| line.contains("sm4-ctr/")), "{told}");
+    place.run(&["plan", "--cipher", "sm4", "--job", "search", "--save", "plan.json", "--force"]).printed();
+    let line = place.refuses(2, &bench);
+    assert!(line.contains("plans of ECB and CTR"), "{line}");
+}

@@ -3,7 +3,8 @@
 //! Costs are measured once. Then, for every job under every ISA cap, three sets of paths are timed end to
 //! end, in turns: those predicted to be best, the best of every pure form, and the best that mix
 //! representations. The fastest of them represents the optimum. The choices of the efforts `measure` and
-//! `exhaustive` are compared with it.
+//! `exhaustive` are compared with it. Each finding says how much slower than at its best the machine was
+//! while costs were measured and paths were run.
 
 use crossgrain::Policy;
 use crossgrain::engine::arch::CAPS;
@@ -14,6 +15,7 @@ use crossgrain::plan::{Costs, Job, JobSource, Limits, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
+use super::pace::Pace;
 use super::subject::suffix;
 use super::{Filter, Printer};
 use crate::error::Error;
@@ -62,16 +64,20 @@ pub(super) fn run(filter: Filter<'_>, policy: Policy, printer: &mut Printer) -> 
             "no job and cap has this in its id: give aes-128-ctr/portable, say, or nothing",
         ));
     }
-    let clock_ns = clock_ns();
+    let (clock_ns, mut pace) = (clock_ns(), Pace::new());
     head(printer)?;
     let mut findings = Vec::new();
     for cases in cases.chunk_by(|(_, one, _), (_, other, _)| one.cipher == other.cipher) {
         let [(_, Job { cipher, .. }, _), ..] = *cases else { continue };
         let scope = Scope { cipher, features, policy, budget_ms: None };
+        let before_ns = pace.calm_ns();
         let costs = measure_costs(scope, &clock_ns, &|| ())?;
+        let of_costs_ns = before_ns.max(pace.now_ns());
         for (id, job, limits) in cases {
+            let before_ns = pace.calm_ns();
             let finding = found(id.clone(), *job, limits, &costs, &clock_ns)?;
-            line(&finding, printer)?;
+            let slowest_ns = of_costs_ns.max(before_ns).max(pace.now_ns());
+            line(&finding, pace.slowed(slowest_ns), printer)?;
             findings.push(finding);
         }
     }
@@ -176,14 +182,24 @@ fn head(printer: &mut Printer) -> Result<(), Error> {
     if printer.json {
         return Ok(());
     }
-    printer.line("behind the best of all paths run, by effort; predicted against measured, for the choice and at most for the ten fastest; best mix / best pure form\n")?;
+    printer.line("behind the best of all paths run, by effort; predicted against measured, for the choice and at most for the ten fastest; best mix / best pure form; how much slower than at its best the machine was\n")?;
     printer.line(format_args!(
-        "{:40} {:>5} {:>8} {:>9} {:>9} {:>10} {:>10} {:>7} {:>8}  best",
-        "job", "paths", "GB/s", "estimate", "measure", "exhaustive", "predicted", "of ten", "mix/pure"
+        "{:40} {:>5} {:>8} {:>9} {:>9} {:>10} {:>10} {:>7} {:>8} {:>6}  best",
+        "job",
+        "paths",
+        "GB/s",
+        "estimate",
+        "measure",
+        "exhaustive",
+        "predicted",
+        "of ten",
+        "mix/pure",
+        "slowed"
     ))
 }
 
-fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
+/// Prints a finding. The machine was slower than at its best by the fraction `slowed`.
+fn line(finding: &Finding, slowed: f64, printer: &mut Printer) -> Result<(), Error> {
     let Finding { id, paths, best, gb_per_s, behind, prediction, prediction_of_ten, mixed, search_ms } =
         finding;
     let [estimate, measure, exhaustive] = behind;
@@ -194,13 +210,14 @@ fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
             "estimate_behind_percent": estimate, "measure_behind_percent": measure,
             "exhaustive_behind_percent": exhaustive, "prediction_off_percent": prediction,
             "prediction_off_of_ten_best_percent": prediction_of_ten,
-            "mixed": mixed, "mixed_to_pure": mixed_to_pure, "search_ms": search_ms,
+            "mixed": mixed, "mixed_to_pure": mixed_to_pure, "search_ms": search_ms, "spread": slowed,
         }));
     }
     printer.line(format_args!(
         "{id:40} {paths:>5} {gb_per_s:>8.3} {estimate:>+8.1}% {measure:>+8.1}% {exhaustive:>+9.1}% \
-         {prediction:>+9.1}% {prediction_of_ten:>6.1}% {:>8}  {best}",
-        mixed_to_pure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+         {prediction:>+9.1}% {prediction_of_ten:>6.1}% {:>8} {:>5.0}%  {best}",
+        mixed_to_pure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
+        100.0 * slowed
     ))
 }
 

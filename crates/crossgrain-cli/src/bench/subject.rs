@@ -152,15 +152,27 @@ fn aes_kinds(features: Features, source: JobSource) -> Vec<Kind> {
     kinds
 }
 
+/// The jobs whose plans are timed, with their names in ids.
+const JOBS: [(&str, Direction, JobSource); 3] = [
+    ("ecb", Direction::Encrypt, JobSource::Bytes),
+    ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
+    ("ctr", Direction::Encrypt, JobSource::Counter),
+];
+
+/// What the ids of a job's plans have in common.
+pub(super) fn ids_of(Job { cipher, direction, source }: Job) -> Result<String, Error> {
+    let job = JOBS.into_iter().find(|&(_, of_job, from)| (of_job, from) == (direction, source));
+    let told = || {
+        Error::usage("`bench --plan` times plans of ECB and CTR: give it one of `plan --job ecb` or `ctr`")
+    };
+    job.map(|(mode, ..)| format!("{cipher}-{mode}/")).ok_or_else(told)
+}
+
 /// ECB and CTR of every key size.
 fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filter: Filter<'_>) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
-        for (mode, direction, source) in [
-            ("ecb", Direction::Encrypt, JobSource::Bytes),
-            ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
-            ("ctr", Direction::Encrypt, JobSource::Counter),
-        ] {
+        for (mode, direction, source) in JOBS {
             let stored =
                 plans.filter(|plans| plans.job() == Job { cipher, direction, source }).map(|plans| {
                     let plans = vec![Arc::clone(plans)];

@@ -1,0 +1,69 @@
+//! The speed of the machine while a benchmark runs.
+//!
+//! A virtual machine shares cores with others. They slow it for seconds, and neither its load average nor its
+//! processor times show that. The witness does: it is a loop of constant work that fills a core.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::clock;
+
+/// Witnesses of a sample, some milliseconds together.
+const WITNESSES: usize = 512;
+
+/// A machine that is slowed by less is calm.
+const CALM: f64 = 0.03;
+
+/// Samples until a job starts on a machine that is not calm, and the pause between them.
+const SAMPLES_MAX: usize = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The speed of the machine, compared with its best so far.
+pub(super) struct Pace {
+    fastest_ns: f64,
+}
+
+impl Pace {
+    /// Starts with a first sample.
+    pub(super) fn new() -> Self {
+        Self { fastest_ns: sample_ns() }
+    }
+
+    /// Waits some seconds at most until the machine is calm, and returns the time of the witness in nanoseconds.
+    pub(super) fn calm_ns(&mut self) -> f64 {
+        let mut now_ns = self.now_ns();
+        for _ in 1..SAMPLES_MAX {
+            if self.slowed(now_ns) < CALM {
+                break;
+            }
+            sleep(PAUSE);
+            now_ns = self.now_ns();
+        }
+        now_ns
+    }
+
+    /// The time of the witness now, in nanoseconds.
+    pub(super) fn now_ns(&mut self) -> f64 {
+        let now_ns = sample_ns();
+        self.fastest_ns = self.fastest_ns.min(now_ns);
+        now_ns
+    }
+
+    /// How much slower the machine was when the witness took this time, as a fraction.
+    pub(super) fn slowed(&self, witness_ns: f64) -> f64 {
+        witness_ns / self.fastest_ns - 1.0
+    }
+}
+
+/// The median time of a witness.
+fn sample_ns() -> f64 {
+    let mut times: Vec<_> = (0..WITNESSES)
+        .map(|_| {
+            let start = Instant::now();
+            clock::witness();
+            start.elapsed().as_nanos() as f64
+        })
+        .collect();
+    let (_, median, _) = times.select_nth_unstable_by(WITNESSES / 2, f64::total_cmp);
+    *median
+}
