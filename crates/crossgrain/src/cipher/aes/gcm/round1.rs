@@ -84,10 +84,12 @@ impl Round1Table {
         Self { first: Table::NONE, all: OnceLock::new() }
     }
 
-    /// Computes `first`, and discards `all` of the key before.
+    /// Computes `first`, and `all` if a message of the key before needed it.
     pub(in crate::cipher::aes) fn begin<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys) {
-        self.all.take();
         self.first.fill::<W>(isa, keys);
+        if let Some(all) = self.all.get_mut() {
+            all.fill::<W>(isa, keys);
+        }
     }
 
     /// Computes `all`, unless it exists.

@@ -34,8 +34,8 @@ use crate::block::{BLOCK_BYTES, Block};
 /// GHASH or POLYVAL with one key.
 pub struct Ghash {
     powers: Wiped<Powers>,
-    /// All powers, computed for the first string that needs more than the first few. A key that seals only
-    /// one short message never computes them.
+    /// All powers, computed for the first string that needs more than the first few, unless `powers` has them. A
+    /// key that seals only one short message never computes them.
     all: OnceLock<Wiped<Powers>>,
     /// The implementation by carry-less products, if there is one. Otherwise integer products compute the
     /// hash.
@@ -51,12 +51,15 @@ impl Ghash {
         ghash
     }
 
-    /// Replaces the key, on the same registers, and computes as many powers as before.
+    /// Replaces the key, on the same registers, and computes as many powers as for the key before: its messages
+    /// tell the lengths to expect.
     pub fn rekey(&mut self, key: &Block) {
         let (first, order) = (times_x(Order::Reversed.number(key)), Order::Reversed);
+        if let Some(all) = self.all.take() {
+            self.powers = all;
+        }
         let count = self.powers.count;
         self.powers.begin(first.to_le_bytes(), folded(first).to_le_bytes(), order);
-        self.all.take();
         if let Some(by_products) = &self.by_products {
             by_products.raise(&mut self.powers, count);
         }
@@ -101,6 +104,9 @@ impl Ghash {
     /// Computes all powers of the key, unless they exist.
     #[inline]
     pub(crate) fn raise_all(&self) -> &Powers {
+        if self.powers.count == POWERS_MAX {
+            return &self.powers;
+        }
         self.all.get_or_init(|| {
             let mut all = Wiped::new(Powers::NONE);
             all.begin(
