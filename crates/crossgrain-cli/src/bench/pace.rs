@@ -4,12 +4,14 @@
 //! processor times show that. The witness does: it is a loop of constant work that fills a core.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::clock;
+use crossgrain::plan::measure::{Sampling, measure};
 
-/// Witnesses of a sample, some milliseconds together.
-const WITNESSES: usize = 512;
+use super::{Timed, clock};
+
+/// Some milliseconds of witnesses.
+const SAMPLING: Sampling = Sampling { turns: 15, sample_ns: 500_000 };
 
 /// A machine that is slowed by less is calm.
 const CALM: f64 = 0.03;
@@ -57,13 +59,5 @@ impl Pace {
 
 /// The median time of a witness.
 fn sample_ns() -> f64 {
-    let mut times: Vec<_> = (0..WITNESSES)
-        .map(|_| {
-            let start = Instant::now();
-            clock::witness();
-            start.elapsed().as_nanos() as f64
-        })
-        .collect();
-    let (_, median, _) = times.select_nth_unstable_by(WITNESSES / 2, f64::total_cmp);
-    *median
+    measure(&mut [&mut Timed(clock::witness)], SAMPLING)[0].run_ns
 }

@@ -159,7 +159,7 @@ const JOBS: [(&str, Direction, JobSource); 3] = [
     ("ctr", Direction::Encrypt, JobSource::Counter),
 ];
 
-/// What the ids of a job's plans have in common.
+/// The common part of the ids of a job's plans.
 pub(super) fn ids_of(Job { cipher, direction, source }: Job) -> Result<String, Error> {
     let job = JOBS.into_iter().find(|&(_, of_job, from)| (of_job, from) == (direction, source));
     let told = || {
