@@ -156,8 +156,8 @@ macro_rules! raw {
      lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $srl32:ident,
      unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add64:ident $add8:ident,
-     aes $aes:literal $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
-     carryless $clmul:literal $carryless:ident,
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
+     carryless $carryless:ident,
      $(fn $name:ident $(<const $C:ident: i32>)? ($($in:tt)*) $(-> $out:ty)? $body:block)*
      $(long fn $long:ident ($($long_in:tt)*) $(-> $long_out:ty)? $long_body:block)*) => {
         // Every method: the caller guarantees the instructions of this width, and the AES and carry-less
@@ -301,8 +301,8 @@ raw!(
     lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32 _mm_srl_epi32,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
     broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
-    aes "aes" _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
-    carryless "pclmulqdq" _mm_clmulepi64_si128,
+    aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
+    carryless _mm_clmulepi64_si128,
     fn multiply_u32(self, other: Self) -> Self {
         let even = _mm_and_si128(_mm_mul_epu32(self, other), _mm_set1_epi64x(0xffff_ffff));
         let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(self), _mm_srli_epi64::<32>(other));
@@ -335,8 +335,8 @@ raw!(
     lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32 _mm256_srl_epi32,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
-    aes "avx2,vaes" _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
-    carryless "avx2,vpclmulqdq" _mm256_clmulepi64_epi128,
+    aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
+    carryless _mm256_clmulepi64_epi128,
     fn multiply_u32(self, other: Self) -> Self { _mm256_mullo_epi32(self, other) }
     fn zero_bytes(self) -> u64 {
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self, _mm256_setzero_si256())).cast_unsigned())
@@ -375,8 +375,8 @@ raw!(
     lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32 _mm512_srl_epi32,
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
-    aes "avx512f,vaes" _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
-    carryless "avx512f,vpclmulqdq" _mm512_clmulepi64_epi128,
+    aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
+    carryless _mm512_clmulepi64_epi128,
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
         Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c))
     }

@@ -51,8 +51,8 @@ impl Ghash {
         ghash
     }
 
-    /// Replaces the key, on the same registers, and computes as many powers as for the key before: its messages
-    /// tell the lengths to expect.
+    /// Replaces the key, on the same registers, and computes as many powers as the messages of the key before
+    /// needed.
     pub fn rekey(&mut self, key: &Block) {
         let (first, order) = (times_x(Order::Reversed.number(key)), Order::Reversed);
         if let Some(all) = self.all.take() {
