@@ -174,6 +174,17 @@ fn skipped(runs: &[Run]) -> BTreeSet<&str> {
     runs.iter().flat_map(|run| &run.output.skipped).map(String::as_str).collect()
 }
 
+/// The tests that failed, and the names of steps that failed without one.
+fn failed(runs: &[Run]) -> Vec<&str> {
+    fn of_run(run: &Run) -> &[String] {
+        match run.outcome {
+            Outcome::Failed if run.output.failed.is_empty() => std::slice::from_ref(&run.name),
+            _ => &run.output.failed,
+        }
+    }
+    runs.iter().flat_map(of_run).map(String::as_str).collect()
+}
+
 fn show(runs: &[Run]) {
     println!("\n{:<32} {:>8}", "step", "seconds");
     let is_short =
@@ -191,10 +202,10 @@ fn show(runs: &[Run]) {
     if !short.is_empty() {
         println!("{:<32} {seconds:>8.1}  passed", format!("{} test programs more", short.len()));
     }
-    let failed: Vec<_> = runs.iter().flat_map(|run| &run.output.failed).collect();
+    let failed = failed(runs);
     if !failed.is_empty() {
         println!("\nfailed here:");
-        failed.iter().for_each(|test| println!("  {test}"));
+        failed.iter().for_each(|what| println!("  {what}"));
     }
     if !skipped(runs).is_empty() {
         println!("\nskipped here:");
@@ -288,5 +299,6 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         assert_eq!(total(&[stopped]), Counts { passed: 5, failed: 1, skipped: 0 });
         let after = [Run::failed_before("check"), run("test", Outcome::Passed, "")];
         assert_eq!(total(&after), Counts { passed: 1, failed: 1, skipped: 0 });
+        assert_eq!(failed(&after), ["check"]);
     }
 }

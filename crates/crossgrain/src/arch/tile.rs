@@ -159,7 +159,7 @@ pub(crate) fn wipe_stack<const BYTES: usize>() {
 }
 
 /// Runs `work` in frames of its own, then overwrites them as deep as functions that work on registers use the stack.
-/// If a function called [`wipe_stack`] at its end, its own frame would keep the values of inlined functions.
+/// If `work` overwrote the stack at its own end, its own frame would keep the values of inlined functions.
 pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
     let done = deeper(work);
     wipe_stack::<STACK_BYTES>();

@@ -319,7 +319,7 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Whether its key set-up and its runs leave parts of the key in only a small part of the stack: see [`SETUP_STACK_BYTES`](crate::arch::SETUP_STACK_BYTES).
+    /// Whether its key set-up and its runs leave parts of the key only in the 3 KiB below the caller's stack.
     fn is_shallow(&self) -> bool {
         false
     }
