@@ -9,7 +9,7 @@ use crossgrain::engine::arch::{CAP_WITHOUT_AES, ESTIMATES};
 use crossgrain::engine::tune::{CANDIDATE_MS, Scope, measure_costs};
 use crossgrain::engine::variant::{Action, Policy, Variant, table};
 use crossgrain::plan::Costs;
-use crossgrain::plan::measure::{Sampling, Subject, measure, measure_beside};
+use crossgrain::plan::measure::{Sampling, Subject, measure, measure_beside, race};
 use crossgrain::{Cipher, Features};
 
 #[test]
@@ -155,4 +155,14 @@ fn subjects_take_turns_after_they_are_calibrated() {
     measure(&mut [&mut a, &mut b], Sampling { turns: 3, sample_ns: 1000 });
     // One turn more is dropped, and each sample of several runs is warmed up.
     assert_eq!((a.calls, b.calls), (10 + 2 * 4, 1 + 4));
+}
+
+#[test]
+fn subjects_far_behind_leave_a_race() {
+    let [mut first, mut near, mut far] = [700, 1300, 1500].map(|base| Fake { base, calls: 0 });
+    let sampling = Sampling { turns: 9, sample_ns: 1 };
+    let found = race(&mut [&mut first, &mut near, &mut far], sampling);
+    assert_eq!([0, 1, 2].map(|place: usize| found[place].fastest_ns), [700.0, 1300.0, 1500.0]);
+    // One call calibrates, and one turn is dropped.
+    assert_eq!([first.calls, near.calls, far.calls], [1 + 1 + 9, 1 + 1 + 9, 1 + 1 + 3]);
 }

@@ -16,8 +16,8 @@ const SAMPLING: Sampling = Sampling { turns: 15, sample_ns: 500_000 };
 /// A machine that is slowed by less is calm.
 const CALM: f64 = 0.03;
 
-/// Samples until a job starts on a machine that is not calm, and the pause between them.
-const SAMPLES_MAX: usize = 20;
+/// Samples until a job starts on a machine that is not calm, and the pause between them: half a second.
+const SAMPLES_MAX: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The speed of the machine, compared with its best so far.
@@ -31,7 +31,7 @@ impl Pace {
         Self { fastest_ns: sample_ns() }
     }
 
-    /// Waits some seconds at most until the machine is calm, and returns the time of the witness in nanoseconds.
+    /// Waits half a second at most until the machine is calm, and returns the time of the witness in nanoseconds.
     pub(super) fn calm_ns(&mut self) -> f64 {
         let mut now_ns = self.now_ns();
         for _ in 1..SAMPLES_MAX {

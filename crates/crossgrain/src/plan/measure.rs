@@ -54,7 +54,14 @@ pub struct Measured {
 
 /// Measures all subjects in turns.
 pub fn measure(subjects: &mut [&mut dyn Subject], sampling: Sampling) -> Vec<Measured> {
-    in_turns(&mut Undisturbed, None, sampling.turns, subjects, sampling)
+    in_turns(&mut Undisturbed, None, Turns::all(sampling), subjects, sampling)
+}
+
+/// Measures all subjects in turns, to find the fastest. A subject that is far behind after three counted turns
+/// takes no further ones.
+pub fn race(subjects: &mut [&mut dyn Subject], sampling: Sampling) -> Vec<Measured> {
+    let turns = Turns { until_leaving: TURNS_BEFORE_LEAVING, ..Turns::all(sampling) };
+    in_turns(&mut Undisturbed, None, turns, subjects, sampling)
 }
 
 /// Measures all subjects in turns, with a witness and a clock. The witness always does the same work; the
@@ -67,14 +74,38 @@ pub fn measure_beside(
     subjects: &mut [&mut dyn Subject],
     sampling: Sampling,
 ) -> Vec<Measured> {
-    in_turns(witness, Some(clock), sampling.turns.saturating_mul(patience.max(1)), subjects, sampling)
+    let most = sampling.turns.saturating_mul(patience.max(1));
+    in_turns(witness, Some(clock), Turns { most, ..Turns::all(sampling) }, subjects, sampling)
 }
 
-/// Runs up to `turns` turns, until enough samples are calm.
+/// Turns that are run.
+#[derive(Clone, Copy)]
+struct Turns {
+    /// The number of counted turns, whether or not their samples are calm.
+    most: usize,
+    /// The number of counted turns after which subjects leave that are far behind.
+    until_leaving: usize,
+}
+
+impl Turns {
+    /// Turns that no subject leaves.
+    const fn all(sampling: Sampling) -> Self {
+        Self { most: sampling.turns, until_leaving: usize::MAX }
+    }
+}
+
+/// After this many counted turns, subjects that are far behind leave a race.
+const TURNS_BEFORE_LEAVING: usize = 3;
+
+/// A subject is far behind if its fastest sample takes this many times as long as the fastest of all. The load of
+/// other programs slows samples by less.
+const FAR_BEHIND: f64 = 2.0;
+
+/// Runs turns until enough samples are calm.
 fn in_turns(
     witness: &mut dyn Subject,
     clock: Option<&mut dyn Subject>,
-    turns: usize,
+    turns: Turns,
     subjects: &mut [&mut dyn Subject],
     sampling: Sampling,
 ) -> Vec<Measured> {
@@ -82,9 +113,11 @@ fn in_turns(
         subjects.iter_mut().map(|subject| calibrate(*subject, sampling.sample_ns)).collect();
     let mut witness = Witness::new(witness, sampling.sample_ns / BESIDE_SHARE);
     let mut clock = clock.map(|clock| Repeated::new(clock, sampling.sample_ns / BESIDE_SHARE));
-    let mut samples = vec![Vec::with_capacity(turns); subjects.len()];
-    for turn in 0..=turns {
-        for ((subject, &repeats), samples) in subjects.iter_mut().zip(&repeats).zip(&mut samples) {
+    let mut samples = vec![Vec::with_capacity(turns.most); subjects.len()];
+    let mut takes_turns = vec![true; subjects.len()];
+    for turn in 0..=turns.most {
+        let all = subjects.iter_mut().zip(&repeats).zip(&mut samples).zip(&takes_turns);
+        for (((subject, &repeats), samples), _) in all.filter(|(_, takes_turns)| **takes_turns) {
             // The subjects before evicted this one's data from the caches. Of a long run that is a small part.
             if repeats > 1 {
                 subject.time_ns(1);
@@ -102,8 +135,20 @@ fn in_turns(
         if turn >= sampling.turns && samples.iter().all(are_calm) {
             break;
         }
+        if turn == turns.until_leaving {
+            takes_turns = near_the_fastest(&samples);
+        }
     }
     samples.into_iter().map(|samples| summarise(&calmest(samples, sampling.turns))).collect()
+}
+
+/// For each subject, whether it is not far behind.
+fn near_the_fastest(samples: &[Vec<Sample>]) -> Vec<bool> {
+    let fastest_ns =
+        |samples: &Vec<Sample>| samples.iter().map(|sample| sample.run_ns).fold(f64::MAX, f64::min);
+    let of_each: Vec<_> = samples.iter().map(fastest_ns).collect();
+    let of_all = of_each.iter().copied().fold(f64::MAX, f64::min);
+    of_each.iter().map(|ns| *ns <= FAR_BEHIND * of_all).collect()
 }
 
 /// A sample lasts this many times as long as its witness and its clock.

@@ -14,7 +14,7 @@ use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
 use crate::mode::{OwnKeys, Record};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
-use crate::plan::measure::{Measured, Sampling, Subject, measure};
+use crate::plan::measure::{Measured, Sampling, Subject, measure, race};
 use crate::plan::{Costs, Fused, Job, JobSource, Limits, Plan, Plans, Searching};
 use crate::run::search;
 
@@ -67,7 +67,8 @@ pub fn contend(
     contend_on(job, limits, (&flow, paths), field, clock_ns)
 }
 
-/// Runs these paths of a job's flow, whatever `field` chooses. The fastest comes first.
+/// Runs these paths of a job's flow, whatever `field` chooses. The fastest comes first. Paths that are twice as slow as
+/// another run only a few times.
 ///
 /// # Errors
 /// As [`contend`].
@@ -81,7 +82,7 @@ pub fn contend_on(
     let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
     let samples = (plans.len() * (TURNS + 3)).max(1);
     let sampling = Sampling { turns: TURNS, sample_ns: budget_ms * 1_000_000 / samples as u64 };
-    let measured = end_to_end(job, limits, &plans, len_bytes, sampling, clock_ns)?;
+    let measured = timed(race, job, limits, &plans, len_bytes, sampling, clock_ns)?;
     let contender = |((path, plan), measured)| Contender { path, plan, measured };
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
     contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
@@ -113,6 +114,19 @@ pub fn end_to_end(
     sampling: Sampling,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Measured>, Error> {
+    timed(measure, job, limits, plans, len_bytes, sampling, clock_ns)
+}
+
+/// Times plans of one job by a way of taking turns.
+fn timed(
+    in_turns: fn(&mut [&mut dyn Subject], Sampling) -> Vec<Measured>,
+    job: Job,
+    limits: &Limits,
+    plans: &[Plan],
+    len_bytes: usize,
+    sampling: Sampling,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Vec<Measured>, Error> {
     let data = RefCell::new(vec![0; len_bytes]);
     let runner = |plan: &Plan| {
         let options = Options {
@@ -129,7 +143,7 @@ pub fn end_to_end(
     };
     let mut runners = plans.iter().map(runner).collect::<Result<Vec<_>, _>>()?;
     let mut subjects: Vec<_> = runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect();
-    Ok(measure(&mut subjects, sampling))
+    Ok(in_turns(&mut subjects, sampling))
 }
 
 /// Records that each have their own key.
