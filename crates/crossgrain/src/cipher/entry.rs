@@ -1,12 +1,14 @@
 //! Type-erased descriptions of ciphers, and their round keys.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 #[cfg(feature = "search")]
 use super::many_keys;
 use super::{ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
 #[cfg(feature = "search")]
 use crate::arch::Tile;
+use crate::arch::wiping_stack;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 
 /// A description as function pointers, for callers that are not generic over the cipher.
@@ -95,10 +97,9 @@ impl Entry {
         (self.schedule)(&[0; 32][..cipher.key_bytes()], Direction::Encrypt).len().div_ceil(BLOCK_BYTES)
     }
 
-    /// Computes the round keys of both directions.
-    pub fn expand(&self, key: &Key) -> Keys {
-        let of = |direction| (self.schedule)(key.bytes(), direction);
-        Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
+    /// The round keys of a key.
+    pub fn expand(&'static self, key: &Key) -> Keys {
+        Keys { entry: self, key: key.clone(), encrypt: OnceLock::new(), decrypt: OnceLock::new() }
     }
 
     #[cfg(feature = "search")]
@@ -166,31 +167,33 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// The round keys of a described cipher.
+/// The round keys of a described cipher. Those of a direction are computed when they are needed first.
 #[derive(Clone)]
 pub struct Keys {
-    family: Family,
-    encrypt: RoundKeys,
-    decrypt: RoundKeys,
+    entry: &'static Entry,
+    key: Key,
+    encrypt: OnceLock<RoundKeys>,
+    decrypt: OnceLock<RoundKeys>,
 }
 
 impl Keys {
     /// The family of the cipher.
     pub const fn family(&self) -> Family {
-        self.family
+        self.entry.family
     }
 
     /// The round keys of one direction, in the order in which the rounds take them.
     pub fn of(&self, direction: Direction) -> &[u8] {
-        match direction {
+        let keys = match direction {
             Direction::Encrypt => &self.encrypt,
             Direction::Decrypt => &self.decrypt,
-        }
+        };
+        keys.get_or_init(|| wiping_stack(|| (self.entry.schedule)(self.key.bytes(), direction)))
     }
 }
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({:?}, secret)", self.family)
+        write!(f, "Keys({:?}, secret)", self.family())
     }
 }

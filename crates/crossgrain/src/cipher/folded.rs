@@ -10,9 +10,10 @@
 
 use std::cell::Cell;
 
-use super::sbox::{Linear, Sbox};
+use super::sbox::Linear;
 use super::{Bytes, OnBytes, OnWords, Words};
 use crate::block::Direction;
+use crate::circuit::affine::Inversion;
 
 /// The constants of an S-box that a kernel omits: the difference in its input, and the resulting difference
 /// in its output.
@@ -28,11 +29,13 @@ impl FoldedConstants {
     /// No difference: the kernel adds the constants.
     pub const NOTHING: Self = Self { input: 0, output: 0 };
 
-    /// Both constants of an S-box with structure.
-    pub fn of(sbox: &Sbox) -> Option<Self> {
-        let found = sbox.inversion?;
-        // The byte whose image under the input map is zero: A·x = a.
-        Some(Self { input: found.input.inverse()?.constant, output: found.output.constant })
+    /// Both constants of an S-box with this structure. The maps that [`Inversion::of`] finds are invertible.
+    pub const fn of(found: &Inversion) -> Self {
+        match found.input.inverse() {
+            // The byte whose image under the input map is zero: A·x = a.
+            Some(inverse) => Self { input: inverse.constant, output: found.output.constant },
+            None => Self::NOTHING,
+        }
     }
 }
 

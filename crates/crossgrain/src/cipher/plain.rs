@@ -139,19 +139,49 @@ fn word(bytes: &[u8]) -> u32 {
 /// Substitutes up to 32 secret bytes by gates, byte i through `boxes[choose(i)]`.
 fn substitute(boxes: &[Sbox], choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
     assert!(bytes.len() <= 32, "a word has 32 lanes");
-    let mut bits = [0_u32; 8];
-    for (lane, byte) in bytes.iter().enumerate() {
-        for (at, bits) in bits.iter_mut().enumerate() {
-            *bits |= u32::from(byte >> at & 1) << lane;
-        }
-    }
+    let bits = bits_of(bytes);
     for (number, sbox) in boxes.iter().enumerate() {
         if !(0..bytes.len()).any(|lane| choose(lane) == number) {
             continue;
         }
-        let outputs = sbox.gates(bits);
-        for (lane, byte) in bytes.iter_mut().enumerate().filter(|(lane, _)| choose(*lane) == number) {
-            *byte = outputs.iter().rev().fold(0, |byte, bits| byte << 1 | (bits >> lane & 1) as u8);
+        let outputs = bytes_of(sbox.gates(bits));
+        for (lane, (byte, output)) in bytes.iter_mut().zip(outputs).enumerate() {
+            if choose(lane) == number {
+                *byte = output;
+            }
         }
     }
+}
+
+/// Bit i of each byte, in word i. Each byte has a lane.
+fn bits_of(bytes: &[u8]) -> [u32; 8] {
+    let mut bits = [0; 8];
+    for (at, group) in bytes.chunks(8).enumerate() {
+        let group = group.iter().rev().fold(0, |group, byte| group << 8 | u64::from(*byte));
+        for (bits, of_group) in bits.iter_mut().zip(transposed(group).to_le_bytes()) {
+            *bits |= u32::from(of_group) << (8 * at);
+        }
+    }
+    bits
+}
+
+/// The bytes in the lanes.
+fn bytes_of(bits: [u32; 8]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (at, group) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let of_group = bits.map(|bits| bits.to_le_bytes()[at]);
+        *group = transposed(u64::from_le_bytes(of_group)).to_le_bytes();
+    }
+    bytes
+}
+
+/// Eight rows of eight bits as columns, by exchanges of blocks of one, two and four bits.
+fn transposed(rows: u64) -> u64 {
+    let exchanged = |x: u64, upper_right: u64, distance: u32| {
+        let change = (x ^ x >> distance) & upper_right;
+        x ^ change ^ change << distance
+    };
+    let rows = exchanged(rows, 0x00aa_00aa_00aa_00aa, 7);
+    let rows = exchanged(rows, 0x0000_cccc_0000_cccc, 14);
+    exchanged(rows, 0x0000_0000_f0f0_f0f0, 28)
 }

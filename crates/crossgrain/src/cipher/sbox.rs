@@ -5,6 +5,7 @@
 //! lane of the words holds another byte. Gates compute everything in constant time: the choice of gates
 //! depends on the table, which is public, and never on the substituted bytes.
 
+use super::folded::FoldedConstants;
 use super::nibbles::NibbleSbox;
 use crate::arch::{Word, each};
 use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
@@ -22,6 +23,8 @@ pub struct Sbox {
     pub galois: [u64; 2],
     /// Whether the table has structure and its input map only adds a constant.
     pub inverts_first: bool,
+    /// The constants of both maps, which kernels may leave to the round keys; zeros without structure.
+    pub folded: FoldedConstants,
     /// The nibble tables that compute it, if it has structure.
     pub nibbles: Option<NibbleSbox>,
     /// The maps around an AES instruction that compute it, if it has structure.
@@ -75,15 +78,17 @@ impl Sbox {
     /// Finds the structure of a table.
     pub const fn new(table: [u8; 256]) -> Self {
         let inversion = Inversion::of(&table);
-        let (galois, inverts_first, nibbles) = match &inversion {
+        let (galois, inverts_first, folded, nibbles) = match &inversion {
             Some(found) => (
                 [found.input.galois(), found.output.galois()],
                 found.input.adds_constant(),
+                FoldedConstants::of(found),
                 Some(NibbleSbox::of(found)),
             ),
-            None => ([0; 2], false, None),
+            None => ([0; 2], false, FoldedConstants::NOTHING, None),
         };
-        Self { table, inversion, galois, inverts_first, nibbles, around_aes: around_aes(&table, inversion) }
+        let around_aes = around_aes(&table, inversion);
+        Self { table, inversion, galois, inverts_first, folded, nibbles, around_aes }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after` bits.

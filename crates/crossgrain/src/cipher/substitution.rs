@@ -79,7 +79,7 @@ impl<W: GaloisBytes> Substitution<W> for Galois {
     }
 
     fn lacks(sbox: &Sbox) -> FoldedConstants {
-        FoldedConstants::of(sbox).unwrap_or(FoldedConstants::NOTHING)
+        sbox.folded
     }
 
     fn linear(map: &Linear) -> u64 {
@@ -215,10 +215,7 @@ impl<W: ByteLanes> Substitution<W> for Nibbles {
 
     /// Only the constant of the output map.
     fn lacks(sbox: &Sbox) -> FoldedConstants {
-        FoldedConstants {
-            output: sbox.inversion.map_or(0, |found| found.output.constant),
-            ..FoldedConstants::NOTHING
-        }
+        FoldedConstants { output: sbox.folded.output, ..FoldedConstants::NOTHING }
     }
 
     fn linear(map: &Linear) -> NibbleMap {

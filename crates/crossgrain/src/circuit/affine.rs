@@ -67,14 +67,17 @@ impl Affine {
         u64::from_le_bytes(self.matrix) == u64::from_le_bytes(Self::IDENTITY.matrix)
     }
 
-    /// The image of a byte.
+    /// The image of a byte: the sum of its bits' images, in constant time. A word holds all of them, one in each byte.
     pub const fn apply(&self, x: u8) -> u8 {
-        let (mut sum, mut bit) = (self.constant, 0);
-        while bit < 8 {
-            sum ^= self.matrix[bit] * (x >> bit & 1);
-            bit += 1;
-        }
-        sum
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        // Byte i is bit i of `x` in its place, then eight copies of this bit.
+        let bits = x as u64 * ONES & 0x8040_2010_0804_0201;
+        let copies = ((bits + 0x7f * ONES) >> 7 & ONES) * 0xff;
+        let mut sum = copies & u64::from_le_bytes(self.matrix);
+        sum ^= sum >> 32;
+        sum ^= sum >> 16;
+        sum ^= sum >> 8;
+        sum as u8 ^ self.constant
     }
 
     /// The composition: this map, then `next`.

@@ -130,8 +130,7 @@ impl OfDescribed<'_> {
 /// S-box constants that kernels fold into the round keys: those of GFNI on input and output, and the output
 /// constants of nibble tables.
 fn constants<C: Description>() -> [Vec<FoldedConstants>; 2] {
-    let all: Vec<_> =
-        C::BOXES.iter().map(|sbox| FoldedConstants::of(sbox).unwrap_or(FoldedConstants::NOTHING)).collect();
+    let all: Vec<_> = C::BOXES.iter().map(|sbox| sbox.folded).collect();
     let of_outputs = all.iter().map(|lacks| FoldedConstants { input: 0, ..*lacks }).collect();
     [all, of_outputs]
 }
