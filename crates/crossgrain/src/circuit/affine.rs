@@ -71,7 +71,7 @@ impl Affine {
     pub const fn apply(&self, x: u8) -> u8 {
         const ONES: u64 = 0x0101_0101_0101_0101;
         // Byte i is bit i of `x` in its place, then eight copies of this bit.
-        let bits = x as u64 * ONES & 0x8040_2010_0804_0201;
+        let bits = (x as u64 * ONES) & 0x8040_2010_0804_0201;
         let copies = ((bits + 0x7f * ONES) >> 7 & ONES) * 0xff;
         let mut sum = copies & u64::from_le_bytes(self.matrix);
         sum ^= sum >> 32;
