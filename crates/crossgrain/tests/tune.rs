@@ -158,11 +158,11 @@ fn subjects_take_turns_after_they_are_calibrated() {
 }
 
 #[test]
-fn subjects_far_behind_leave_a_race() {
-    let [mut first, mut near, mut far] = [700, 1300, 1500].map(|base| Fake { base, calls: 0 });
+fn slow_subjects_leave_a_race() {
+    let [mut fastest, mut next, mut slow] = [700, 1300, 1500].map(|base| Fake { base, calls: 0 });
     let sampling = Sampling { turns: 9, sample_ns: 1 };
-    let found = race(&mut [&mut first, &mut near, &mut far], sampling);
+    let found = race(&mut [&mut fastest, &mut next, &mut slow], sampling);
     assert_eq!([0, 1, 2].map(|place: usize| found[place].fastest_ns), [700.0, 1300.0, 1500.0]);
     // One call calibrates, and one turn is dropped.
-    assert_eq!([first.calls, near.calls, far.calls], [1 + 1 + 9, 1 + 1 + 9, 1 + 1 + 3]);
+    assert_eq!([fastest.calls, next.calls, slow.calls], [1 + 1 + 9, 1 + 1 + 9, 1 + 1 + 3]);
 }

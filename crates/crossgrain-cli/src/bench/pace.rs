@@ -16,7 +16,7 @@ const SAMPLING: Sampling = Sampling { turns: 15, sample_ns: 500_000 };
 /// A machine that is slowed by less is calm.
 const CALM: f64 = 0.03;
 
-/// Samples until a job starts on a machine that is not calm, and the pause between them: half a second.
+/// Samples until a job starts on a machine that is not calm, and the pause between them. They take half a second.
 const SAMPLES_MAX: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -87,23 +87,15 @@ pub(super) fn run(filter: Filter<'_>, policy: Policy, printer: &mut Printer) -> 
 /// Every job under every cap whose id contains the filter, without caps that leave a job the same kernels as a
 /// cap before. Without a filter, the jobs of AES-128.
 fn cases(filter: Filter<'_>, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
-    let keys = |usage| JobSource::Keys { usage, known_bits: JobSource::WHOLE_BLOCK };
     let caps = caps(allowed)?;
     let mut cases = Vec::new();
     let ciphers = if filter.0.is_empty() { &[Cipher::Aes128][..] } else { &Cipher::ALL };
     for &cipher in ciphers {
         let estimates = Costs::estimates(cipher);
-        for (mode, direction, source) in [
-            ("ecb", Direction::Encrypt, JobSource::Bytes),
-            ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
-            ("ctr", Direction::Encrypt, JobSource::Counter),
-            ("search", Direction::Encrypt, keys(TableReuse::Often)),
-            ("search-list", Direction::Encrypt, keys(TableReuse::Once)),
-        ] {
-            let job = Job { cipher, direction, source };
+        for (name, job) in jobs(cipher) {
             let mut known = Vec::new();
             for (cap, features) in &caps {
-                let id = format!("{cipher}-{mode}/{cap}{}", suffix(policy));
+                let id = format!("{name}/{cap}{}", suffix(policy));
                 if !filter.passes(&id) {
                     continue;
                 }
@@ -117,6 +109,19 @@ fn cases(filter: Filter<'_>, allowed: Features, policy: Policy) -> Result<Vec<(S
         }
     }
     Ok(cases)
+}
+
+/// The jobs of a cipher that are judged, and their names.
+fn jobs(cipher: Cipher) -> [(String, Job); 5] {
+    let keys = |usage| JobSource::Keys { usage, known_bits: JobSource::WHOLE_BLOCK };
+    [
+        ("ecb", Direction::Encrypt, JobSource::Bytes),
+        ("ecb-decrypt", Direction::Decrypt, JobSource::Bytes),
+        ("ctr", Direction::Encrypt, JobSource::Counter),
+        ("search", Direction::Encrypt, keys(TableReuse::Often)),
+        ("search-list", Direction::Encrypt, keys(TableReuse::Once)),
+    ]
+    .map(|(mode, direction, source)| (format!("{cipher}-{mode}"), Job { cipher, direction, source }))
 }
 
 /// The names of all kernels and conversions that a plan of the job may use.

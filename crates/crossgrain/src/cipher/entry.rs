@@ -168,7 +168,6 @@ impl fmt::Debug for Entry {
 }
 
 /// The round keys of a described cipher. Those of a direction are computed when they are needed first.
-#[derive(Clone)]
 pub struct Keys {
     entry: &'static Entry,
     key: Key,

@@ -319,7 +319,8 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Whether its key set-up and its runs leave parts of the key only in the 3 KiB below the caller's stack.
+    /// Whether its key set-up and its runs leave parts of the key in only a small part of the stack: see
+    /// `arch::SETUP_STACK_BYTES`.
     fn is_shallow(&self) -> bool {
         false
     }

@@ -57,8 +57,8 @@ pub fn measure(subjects: &mut [&mut dyn Subject], sampling: Sampling) -> Vec<Mea
     in_turns(&mut Undisturbed, None, Turns::all(sampling), subjects, sampling)
 }
 
-/// Measures all subjects in turns, to find the fastest. A subject that is far behind after three counted turns
-/// takes no further ones.
+/// Measures all subjects in turns, to find the fastest. A subject that takes twice as long as the fastest in three
+/// counted turns takes no further ones.
 pub fn race(subjects: &mut [&mut dyn Subject], sampling: Sampling) -> Vec<Measured> {
     let turns = Turns { until_leaving: TURNS_BEFORE_LEAVING, ..Turns::all(sampling) };
     in_turns(&mut Undisturbed, None, turns, subjects, sampling)
@@ -83,7 +83,7 @@ pub fn measure_beside(
 struct Turns {
     /// The number of counted turns, whether or not their samples are calm.
     most: usize,
-    /// The number of counted turns after which subjects leave that are far behind.
+    /// The number of counted turns after which slow subjects leave.
     until_leaving: usize,
 }
 
@@ -94,12 +94,12 @@ impl Turns {
     }
 }
 
-/// After this many counted turns, subjects that are far behind leave a race.
+/// After this many counted turns, slow subjects leave a race.
 const TURNS_BEFORE_LEAVING: usize = 3;
 
-/// A subject is far behind if its fastest sample takes this many times as long as the fastest of all. The load of
+/// A subject is slow if its fastest sample takes more than this many times as long as the fastest of all. The load of
 /// other programs slows samples by less.
-const FAR_BEHIND: f64 = 2.0;
+const SLOW: f64 = 2.0;
 
 /// Runs turns until enough samples are calm.
 fn in_turns(
@@ -136,19 +136,17 @@ fn in_turns(
             break;
         }
         if turn == turns.until_leaving {
-            takes_turns = near_the_fastest(&samples);
+            takes_turns = not_slow(&samples);
         }
     }
     samples.into_iter().map(|samples| summarise(&calmest(samples, sampling.turns))).collect()
 }
 
-/// For each subject, whether it is not far behind.
-fn near_the_fastest(samples: &[Vec<Sample>]) -> Vec<bool> {
-    let fastest_ns =
-        |samples: &Vec<Sample>| samples.iter().map(|sample| sample.run_ns).fold(f64::MAX, f64::min);
-    let of_each: Vec<_> = samples.iter().map(fastest_ns).collect();
+/// For each subject, whether it keeps its turns in a race.
+fn not_slow(samples: &[Vec<Sample>]) -> Vec<bool> {
+    let of_each: Vec<_> = samples.iter().map(|samples| summarise(samples).fastest_ns).collect();
     let of_all = of_each.iter().copied().fold(f64::MAX, f64::min);
-    of_each.iter().map(|ns| *ns <= FAR_BEHIND * of_all).collect()
+    of_each.iter().map(|fastest_ns| *fastest_ns <= SLOW * of_all).collect()
 }
 
 /// A sample lasts this many times as long as its witness and its clock.

@@ -82,7 +82,9 @@ pub fn contend_on(
     let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
     let samples = (plans.len() * (TURNS + 3)).max(1);
     let sampling = Sampling { turns: TURNS, sample_ns: budget_ms * 1_000_000 / samples as u64 };
-    let measured = timed(race, job, limits, &plans, len_bytes, sampling, clock_ns)?;
+    let data = RefCell::new(vec![0; len_bytes]);
+    let mut runners = runners(job, limits, &plans, &data, clock_ns)?;
+    let measured = race(&mut subjects(&mut runners), sampling);
     let contender = |((path, plan), measured)| Contender { path, plan, measured };
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
     contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
@@ -114,20 +116,20 @@ pub fn end_to_end(
     sampling: Sampling,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Measured>, Error> {
-    timed(measure, job, limits, plans, len_bytes, sampling, clock_ns)
+    let data = RefCell::new(vec![0; len_bytes]);
+    let mut runners = runners(job, limits, plans, &data, clock_ns)?;
+    Ok(measure(&mut subjects(&mut runners), sampling))
 }
 
-/// Times plans of one job by a way of taking turns.
-fn timed(
-    in_turns: fn(&mut [&mut dyn Subject], Sampling) -> Vec<Measured>,
+/// Prepares plans for timing on this data. Each has given the reference's bytes.
+fn runners<'a>(
     job: Job,
     limits: &Limits,
     plans: &[Plan],
-    len_bytes: usize,
-    sampling: Sampling,
-    clock_ns: &dyn Fn() -> u64,
-) -> Result<Vec<Measured>, Error> {
-    let data = RefCell::new(vec![0; len_bytes]);
+    data: &'a RefCell<Vec<u8>>,
+    clock_ns: &'a dyn Fn() -> u64,
+) -> Result<Vec<Runner<'a>>, Error> {
+    let len_bytes = data.borrow().len();
     let runner = |plan: &Plan| {
         let options = Options {
             policy: limits.policy,
@@ -139,11 +141,13 @@ fn timed(
         if !check::job_agrees(job.cipher, job.direction, job.source, &options)? {
             return Err(check::disagrees(&plan.stages[0].variant.name));
         }
-        Ok(Runner { mode: Mode::of(job, &options, len_bytes)?, data: &data, clock_ns })
+        Ok(Runner { mode: Mode::of(job, &options, len_bytes)?, data, clock_ns })
     };
-    let mut runners = plans.iter().map(runner).collect::<Result<Vec<_>, _>>()?;
-    let mut subjects: Vec<_> = runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect();
-    Ok(in_turns(&mut subjects, sampling))
+    plans.iter().map(runner).collect()
+}
+
+fn subjects<'a>(runners: &'a mut [Runner<'_>]) -> Vec<&'a mut dyn Subject> {
+    runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect()
 }
 
 /// Records that each have their own key.

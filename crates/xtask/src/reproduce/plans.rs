@@ -240,8 +240,8 @@ fn conclusion(all: &[Judged], text: &mut String) -> Result<()> {
     );
     let _ = writeln!(
         text,
-        "\nOf {} jobs (each cap counts), `measure` chose a path within {LOSS_MAX} % of the fastest in {}. In {}, each of \
-         the ten fastest paths took its forecast within {FORECAST_MAX} %. {mixes}.",
+        "\nThe table has {} jobs (each cap counts). In {}, `measure` chose a path within {LOSS_MAX} % of the fastest. In {}, \
+         the forecasts of all of the ten fastest paths were within {FORECAST_MAX} %. {mixes}.",
         all.len(),
         count(&|one| one.behind[1] <= LOSS_MAX),
         count(&|one| one.ten <= FORECAST_MAX),
@@ -315,9 +315,9 @@ mod tests {
             "| AES-128 | search by mask, policy `any` | 1 | 7 | 0.0 % | 0.0 % | 0.0 % | 1 | 1.0 % | – |",
             "| `sse2` | complete, 2.00, 1.50 | complete, 2.00, – | – | – |",
             "| search by mask | `sse2` | 8.000 | `aes-search/blocks/aesni` | – |",
-            "Of 4 jobs (each cap counts), `measure` chose a path within 5 % of the fastest in 3. In 3, each of the \
-             ten fastest paths took its forecast within 10 %. In 1, a mix of representations was the fastest \
-             path, by 1.0 % at most.",
+            "The table has 4 jobs (each cap counts). In 3, `measure` chose a path within 5 % of the fastest. In 3, the \
+             forecasts of all of the ten fastest paths were within 10 %. In 1, a mix of representations was the \
+             fastest path, by 1.0 % at most.",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
