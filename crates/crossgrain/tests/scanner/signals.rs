@@ -2,20 +2,33 @@
 //! thread on its stack. The copy stays below the end of the stack, where the scanner finds it.
 
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread;
 
-/// Number of signals handled.
-static HANDLED: AtomicUsize = AtomicUsize::new(0);
+/// The threads that have handled the signal most recently, each in the next place.
+static HANDLED_BY: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
+static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn count(_signal: libc::c_int) {
-    HANDLED.fetch_add(1, Ordering::SeqCst);
+extern "C" fn note(_signal: libc::c_int) {
+    let place = NEXT.fetch_add(1, Ordering::SeqCst) % HANDLED_BY.len();
+    HANDLED_BY[place].store(own_thread(), Ordering::SeqCst);
 }
 
-/// Installs a handler that only counts.
+fn own_thread() -> libc::pid_t {
+    // SAFETY: the call only asks the kernel for a number.
+    unsafe { libc::gettid() }
+}
+
+/// Sends a signal to a thread of this process, or with 0 asks for it. Returns whether the thread exists.
+fn send(signal: libc::c_int, thread: libc::pid_t) -> bool {
+    // SAFETY: `install` has set the handler. If the thread has ended, the calls fail.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) == 0 }
+}
+
+/// Installs a handler that only notes the thread.
 pub(crate) fn install() {
-    let handler: extern "C" fn(libc::c_int) = count;
-    // SAFETY: the handler touches only an atomic.
+    let handler: extern "C" fn(libc::c_int) = note;
+    // SAFETY: the handler touches only atomics.
     let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
     assert_ne!(before, libc::SIG_ERR);
 }
@@ -29,20 +42,15 @@ pub(crate) fn save_own_registers() {
 
 /// Saves the registers of all other threads on their stacks.
 pub(crate) fn save_registers_of_others() {
-    let threads: Vec<libc::c_long> = fs::read_dir("/proc/self/task")
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
-        .collect();
-    // SAFETY: these calls only ask the kernel for numbers.
-    let (process, own) = unsafe { (libc::syscall(libc::SYS_getpid), libc::syscall(libc::SYS_gettid)) };
-    let before = HANDLED.load(Ordering::SeqCst);
-    let mut sent = 0;
-    for thread in threads.into_iter().filter(|thread| *thread != own) {
-        // SAFETY: `install` has set the handler. If a thread has ended in the meantime, the call fails and is
-        // not counted.
-        sent += usize::from(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) } == 0);
-    }
-    while HANDLED.load(Ordering::SeqCst) < before + sent {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let threads = threads.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let others: Vec<libc::pid_t> = threads.filter(|thread| *thread != own_thread()).collect();
+    assert!(others.len() < HANDLED_BY.len(), "more threads than places");
+    HANDLED_BY.iter().for_each(|place| place.store(0, Ordering::SeqCst));
+    let sent: Vec<_> = others.into_iter().filter(|thread| send(libc::SIGUSR1, *thread)).collect();
+    let has_handled = |thread| HANDLED_BY.iter().any(|place| place.load(Ordering::SeqCst) == thread);
+    // A thread that is about to end takes the signal and never handles it.
+    while sent.iter().any(|thread| !has_handled(*thread) && send(0, *thread)) {
         thread::yield_now();
     }
 }
