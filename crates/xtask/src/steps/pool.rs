@@ -1,16 +1,24 @@
 //! Runs steps and test programs in parallel, one per core. The output of each is printed at its end, in one
 //! piece.
 
-use std::io::{self, BufRead as _, BufReader};
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, BufReader, PipeReader};
 use std::num::NonZero;
 use std::process::Command;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Outcome, Output, Run, Step};
 use crate::workspace::TestProgram;
 use crate::{Result, root};
+
+/// A step or test program that takes longer hangs. The longest takes a third of this on a slow machine.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+/// Without a line for this long, we look whether the command has ended.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// The work of one core.
 #[derive(Debug)]
@@ -78,7 +86,8 @@ pub(super) fn watch(name: &str, command: Result<Command>) -> Run {
     Run { name: name.to_owned(), outcome, seconds, output }
 }
 
-/// Reads both output streams of a command, in order. Returns also whether it succeeded.
+/// Reads both output streams of a command, in order. Returns also whether it succeeded. A command that takes
+/// too long is killed and has failed.
 fn read(mut command: Command, shown: &mut String) -> io::Result<(Output, bool)> {
     let (reader, writer) = io::pipe()?;
     if command.get_current_dir().is_none() {
@@ -88,14 +97,44 @@ fn read(mut command: Command, shown: &mut String) -> io::Result<(Output, bool)> 
     let mut child = command.spawn()?;
     // The command holds the writing ends of the pipe. If they stayed open here, reading would not end.
     drop(command);
+    let lines = lines(reader);
+    let deadline = Instant::now() + LONGEST;
     let mut output = Output::default();
-    for line in BufReader::new(reader).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
+    loop {
+        let line = match lines.recv_timeout(PAUSE) {
+            Ok(line) => line?,
+            Err(RecvTimeoutError::Disconnected) => return Ok((output, child.wait()?.success())),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(status) = child.try_wait()? {
+                    shown.push_str("It left a process behind, which keeps its output open.\n");
+                    return Ok((output, status.success()));
+                }
+                if Instant::now() > deadline {
+                    child.kill()?;
+                    let _ =
+                        writeln!(shown, "It did not end within {} minutes: killed.", LONGEST.as_secs() / 60);
+                    return Ok((output, false));
+                }
+                continue;
+            }
+        };
         if output.read(&line) {
             shown.push_str(&line);
             shown.push('\n');
         }
     }
-    Ok((output, child.wait()?.success()))
+}
+
+/// The lines of an output, read by a thread of their own: a process that never ends holds back this thread only.
+fn lines(reader: PipeReader) -> Receiver<io::Result<String>> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(reader).split(b'\n') {
+            let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
