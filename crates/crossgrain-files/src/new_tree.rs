@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, mkdirat, openat, statat, unlinkat,
@@ -158,7 +159,7 @@ impl Drop for NewTree {
 pub struct TreeRemover(Staging);
 
 impl TreeRemover {
-    /// Removes the tree. Another thread may still create entries, so the removal is repeated some times. Does
+    /// Removes the tree. Another thread may still create entries, so the removal is repeated for two seconds at most. Does
     /// nothing if the tree is finished, or if another directory has its name.
     ///
     /// # Errors
@@ -238,24 +239,37 @@ impl Staging {
         }
     }
 
-    /// Removes the staging directory with all its contents, if it still has its name.
+    /// Removes the staging directory with all its contents, if it still has its name. Repeats this while another
+    /// thread creates entries, for [`PATIENCE`] at most.
     fn remove(&self) -> io::Result<()> {
-        const TRIES: usize = 100;
-        let mut done = Ok(());
-        for _ in 0..TRIES {
+        let start = Instant::now();
+        for tries in 1_u32.. {
             // A directory that another user put in its place is not touched.
             if !self.is_named(self.name()) {
-                return Ok(());
-            }
-            done = clear(&self.directory)
-                .and_then(|()| Ok(unlinkat(&self.parent, self.name(), AtFlags::REMOVEDIR)?));
-            if done.is_ok() {
                 break;
             }
+            let done = clear(&self.directory)
+                .and_then(|()| Ok(unlinkat(&self.parent, self.name(), AtFlags::REMOVEDIR)?));
+            match done {
+                Ok(()) => break,
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                    if start.elapsed() > PATIENCE {
+                        return Err(error);
+                    }
+                }
+                Err(error) if tries > TRIES => return Err(error),
+                Err(_) => {}
+            }
         }
-        done
+        Ok(())
     }
 }
+
+/// How long the removal of a tree is repeated while entries appear.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is repeated after other errors, such as that of an entry that vanished.
+const TRIES: u32 = 100;
 
 /// Removes all entries of a directory that only the user can enter.
 ///
