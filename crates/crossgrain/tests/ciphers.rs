@@ -11,11 +11,11 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{forced_jobs, hex, other_blocks, painted, run};
+use common::{CAPS, forced_jobs, hex, other_blocks, painted, run};
 use crossgrain::engine::cipher::Entry;
 use crossgrain::engine::reference;
 use crossgrain::plan::JobSource;
-use crossgrain::{Block, Cipher, Direction, Key};
+use crossgrain::{Block, Cipher, Direction, Features, Key};
 
 /// A published answer.
 struct Vector {
@@ -89,6 +89,21 @@ fn every_variant_gives_the_published_answers() {
         }
     }
     assert!(count > 0, "no variant was run");
+}
+
+#[test]
+fn key_schedules_on_registers_are_those_by_gates() {
+    for (cap, cipher) in CAPS.into_iter().flat_map(|cap| described().map(move |cipher| (cap, cipher))) {
+        let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
+        for seed in 0..20 {
+            let key = common::key(cipher, seed);
+            let [here, by_gates] =
+                [features, Features::NONE].map(|features| Entry::of(cipher.family()).expand(&key, features));
+            for direction in Direction::ALL {
+                assert_eq!(here.of(direction), by_gates.of(direction), "{cipher}, {cap}, {direction:?}");
+            }
+        }
+    }
 }
 
 #[test]

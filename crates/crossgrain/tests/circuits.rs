@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use crossgrain::engine::cipher::Description;
+use crossgrain::engine::cipher::kuznyechik::Kuznyechik;
 use crossgrain::engine::cipher::sbox::AES;
 use crossgrain::engine::cipher::serpent::description as serpent;
 use crossgrain::engine::circuit::emit::{self, Language};
@@ -24,6 +26,8 @@ fn table(name: &str) -> Option<Vec<u64>> {
     let table: Vec<u8> = match name {
         "aes-sbox" => AES.table.to_vec(),
         "aes-inverse-sbox" => inverse(&AES.table),
+        "kuznyechik-sbox" => Kuznyechik::BOXES[0].table.to_vec(),
+        "kuznyechik-inverse-sbox" => inverse(&Kuznyechik::BOXES[0].table),
         _ => {
             let index = name.strip_prefix("serpent-s")?;
             let forward = &serpent::S_BOXES[usize::from(index.as_bytes()[0] - b'0')];

@@ -11,6 +11,8 @@ use std::fs;
 use std::process::Command;
 
 use crossgrain::engine::arch::Lanes as _;
+use crossgrain::engine::cipher::Description;
+use crossgrain::engine::cipher::kuznyechik::Kuznyechik;
 use crossgrain::engine::cipher::sbox::AES;
 use crossgrain::engine::cipher::serpent::description as serpent;
 use crossgrain::engine::circuit::affine::multiply;
@@ -97,6 +99,8 @@ fn reference(name: &str) -> Option<Reference> {
     match name {
         "aes-sbox" => return Some(of_table(AES.table.to_vec(), 8)),
         "aes-inverse-sbox" => return Some(of_table(inverse(&AES.table), 8)),
+        "kuznyechik-sbox" => return Some(of_table(Kuznyechik::BOXES[0].table.to_vec(), 8)),
+        "kuznyechik-inverse-sbox" => return Some(of_table(Kuznyechik::BOXES[1].table.to_vec(), 8)),
         "aes-round" => return Some(Box::new(|input| aes_round(input, false))),
         "aes-inverse-round" => return Some(Box::new(|input| aes_round(input, true))),
         _ => {}

@@ -11,9 +11,11 @@ use crossgrain::engine::cipher::Description;
 use crossgrain::engine::cipher::aes::description::{Aes, schedule};
 use crossgrain::engine::cipher::aes::key::RoundKeys;
 use crossgrain::engine::cipher::aes::linear_circuit as aes_linear;
+use crossgrain::engine::cipher::kuznyechik::Kuznyechik;
 use crossgrain::engine::cipher::serpent::description as serpent;
 use crossgrain::engine::cipher::serpent::sbox_circuit as serpent_sbox;
 use crossgrain::engine::circuit::affine::multiply;
+use crossgrain::engine::circuit::pi_sbox::{self, Permutation};
 use crossgrain::engine::circuit::{Bits, aes_sbox};
 use crossgrain::engine::kernel::{Count, Keys};
 use crossgrain::engine::layout::repr::{Repr, lane, shifted};
@@ -128,6 +130,43 @@ fn s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
             {
                 let want = input.map(|byte| Aes::BOXES[1].table[usize::from(byte ^ aes_sbox::CONSTANT)]);
                 assert_eq!(*output, want, "inverse S-box in lane {lane} of {}", W::BITS);
+            }
+        }
+    }
+    on_every_register!(law);
+}
+
+/// π or its inverse on eight bits per lane.
+struct OnBytes<'a, W: Register>(W::Isa, Permutation, &'a mut [[u8; 64]; 8]);
+
+impl<W: Register> Kernel for OnBytes<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(isa, permutation, planes) = self;
+        let bits: Bits<W> = std::array::from_fn(|i| W::load(isa, &planes[i][..W::BYTES]));
+        for (plane, word) in planes.iter_mut().zip(pi_sbox::gates(permutation, bits)) {
+            word.store(&mut plane[..W::BYTES]);
+        }
+    }
+}
+
+#[test]
+fn kuznyechiks_s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
+    fn law<W: Register>(isa: W::Isa) {
+        let [pi, inverse] = [0, 1].map(|number: usize| &Kuznyechik::BOXES[number]);
+        for (sbox, k) in [pi, inverse].into_iter().flat_map(|sbox| (0..256).map(move |k| (sbox, k))) {
+            let input = |lane: usize| ((lane + k) % 256) as u8;
+            let mut planes = [[0; 64]; 8];
+            for (lane, i) in (0..W::BITS).flat_map(|lane| (0..8).map(move |i| (lane, i))) {
+                planes[i][lane / 8] |= (input(lane) >> i & 1) << (lane % 8);
+            }
+            isa.enter(OnBytes::<W>(isa, sbox.pi.unwrap(), &mut planes));
+            for lane in 0..W::BITS {
+                let bit = |i: usize| planes[i][lane / 8] >> (lane % 8) & 1;
+                let output = (0..8).fold(0, |output, i| output | bit(i) << i);
+                assert_eq!(output, sbox.table[usize::from(input(lane))], "lane {lane} of {}", W::BITS);
             }
         }
     }

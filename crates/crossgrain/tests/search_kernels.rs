@@ -237,19 +237,30 @@ fn a_composition_follows_its_costs() {
     let job = Job { cipher: Cipher::Sm4, direction: Direction::Encrypt, source };
     let limits = limits(Features::NONE, &[]);
     let bits = "blocks-to-bitsliced64/portable > sm4-schedule/bitsliced64/portable";
+    let by_tables = "sm4-first-rounds/blocks/portable-table > sm4-last-rounds/blocks/portable-table > \
+                     comparison/blocks/portable";
     for (dear, want) in [
-        (&["-table"][..], format!("{bits} > sm4-rounds/bitsliced64/portable > comparison/bitsliced64/portable")),
+        (
+            &["-table"][..],
+            format!(
+                "{bits} > sm4-first-rounds/bitsliced64/portable > sm4-last-rounds/bitsliced64/portable > \
+                 comparison/bitsliced64/portable"
+            ),
+        ),
         (
             &["bitsliced"],
-            "bytes-to-blocks/portable > sm4-schedule/blocks/portable-table > sm4-rounds/blocks/portable-table > \
-             comparison/blocks/portable"
-                .to_owned(),
+            format!("bytes-to-blocks/portable > sm4-schedule/blocks/portable-table > {by_tables}"),
         ),
         (
             &["schedule/blocks", "rounds/bitsliced"],
+            format!("{bits} > bitsliced64-to-blocks/portable > {by_tables}"),
+        ),
+        // Few values are converted before the last rounds.
+        (
+            &["schedule/blocks", "first-rounds/blocks", "last-rounds/bitsliced"],
             format!(
-                "{bits} > bitsliced64-to-blocks/portable > sm4-rounds/blocks/portable-table > \
-                 comparison/blocks/portable"
+                "{bits} > sm4-first-rounds/bitsliced64/portable > bitsliced64-to-blocks/portable > \
+                 sm4-last-rounds/blocks/portable-table > comparison/blocks/portable"
             ),
         ),
     ] {
@@ -339,16 +350,20 @@ fn what_is_named_must_fit_the_job() {
 fn a_forced_step_leaves_the_rest_to_others() {
     let source = JobSource::Keys { usage: TableReuse::Once, known_bits: 64 };
     let job = Job { cipher: Cipher::Sm4, direction: Direction::Decrypt, source };
-    let forced = ["comparison/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
+    let forced = ["comparison/blocks/portable", "sm4-last-rounds-back/blocks/portable-table"];
     let plan = choose(job, &limits(Features::NONE, &forced), &Costs::default()).unwrap().swap_remove(0);
     let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-    let before = ["bytes-to-blocks/portable", "sm4-schedule-back/blocks/portable-table"];
-    assert_eq!(names, [before[0], before[1], forced[1], forced[0]]);
+    let before = [
+        "bytes-to-blocks/portable",
+        "sm4-schedule-back/blocks/portable-table",
+        "sm4-first-rounds-back/blocks/portable-table",
+    ];
+    assert_eq!(names, [before[0], before[1], before[2], forced[1], forced[0]]);
     let strict = Limits { policy: Policy::ConstantTime, ..limits(Features::NONE, &forced) };
     let refused = choose(job, &strict, &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("leaks table indices") && refused.lines().count() == 1, "{refused}");
     // Steps of different directions do not make a search.
-    let mixed = ["sm4-schedule/bitsliced64/portable", "sm4-rounds-back/blocks/portable-table"];
+    let mixed = ["sm4-schedule/bitsliced64/portable", "sm4-first-rounds-back/blocks/portable-table"];
     let whole = Job { source: JobSource::Keys { usage: TableReuse::Once, known_bits: 128 }, ..job };
     let refused = choose(whole, &limits(Features::NONE, &mixed), &Costs::default()).unwrap_err().to_string();
     assert!(refused.contains("has no place in this job"), "{refused}");

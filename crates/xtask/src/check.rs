@@ -20,6 +20,7 @@ const ROWS: &[&[Step]] = &[
     &[
         Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", FEATURES, "--lib", "--bins", "--tests", "--examples", "--", "-D", "warnings"], with: &[] },
         Step { name: "bare",   program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--lib", "--", "-D", "warnings"], with: &[] },
+        Step { name: "bare-search", program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--features", "search", "--lib", "--", "-D", "warnings"], with: &[] },
         Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-deps", "-p", "crossgrain-files", "-p", "crossgrain-search", "--all-features"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
     ],
     &[

@@ -48,6 +48,25 @@ pub trait Description: Listed + Send + Sync + 'static {
 
     /// Linear maps of bytes. Rounds name them by index.
     const MAPS: &'static [Linear] = &[];
+
+    /// Blocks of the round keys that the last rounds of a key search take: two rounds if they suffice to compute
+    /// fewer bytes of the result. A search in steps may change its representation before them.
+    const LAST_KEYS: usize;
+
+    /// The place of the first of four neighbouring bytes of the result that take the fewest operations. The last
+    /// rounds of a search in steps compute only these, if they are known.
+    const EARLY: usize = 0;
+}
+
+/// The rounds to compute. Callers give the round keys of these rounds only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Portion {
+    /// All rounds.
+    All,
+    /// All but the last rounds.
+    First,
+    /// The last rounds, which take [`Description::LAST_KEYS`] blocks of the round keys.
+    Last,
 }
 
 /// A description with a hand-written key schedule and reference.
@@ -181,7 +200,7 @@ pub trait Words: Copy {
 
 /// A cipher whose rounds compute with bytes.
 ///
-/// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
+/// Implementations of [`OnBytes::portion`] must be `#[inline(always)]`.
 pub trait OnBytes: Description {
     /// Whether [`OnBytes::passes`] divides the rounds into [`Pass`]es, so that each can run over many blocks
     /// before the next.
@@ -191,8 +210,21 @@ pub trait OnBytes: Description {
     /// Implementations must be `#[inline(always)]`.
     fn passes<P: Passes>(_passes: &mut P, _round_keys: usize) {}
 
+    /// Computes a portion of the rounds on the sixteen bytes of a block. `portion` is a compile-time
+    /// constant in kernels.
+    fn portion<S: Bytes>(
+        s: S,
+        direction: Direction,
+        portion: Portion,
+        block: [S::Byte; 16],
+        keys: &[S::Key],
+    ) -> [S::Byte; 16];
+
     /// Encrypts or decrypts the sixteen bytes of a block.
-    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
+    #[inline(always)]
+    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+        Self::portion(s, direction, Portion::All, block, keys)
+    }
 }
 
 /// A piece of a cipher's rounds: it changes a block in place.
@@ -237,10 +269,23 @@ impl<S: Bytes> Passes for InRegisters<'_, S> {
 /// A cipher whose rounds compute with four words. Each word is a big-endian number of four bytes of the
 /// block.
 ///
-/// Implementations of [`OnWords::rounds`] must be `#[inline(always)]`.
+/// Implementations of [`OnWords::portion`] must be `#[inline(always)]`.
 pub trait OnWords: Description {
+    /// Computes a portion of the rounds on the four words of a block. `portion` is a compile-time
+    /// constant in kernels.
+    fn portion<S: Words>(
+        s: S,
+        direction: Direction,
+        portion: Portion,
+        block: [S::Word; 4],
+        keys: &[S::Key],
+    ) -> [S::Word; 4];
+
     /// Encrypts or decrypts the four words of a block.
-    fn rounds<S: Words>(s: S, direction: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4];
+    #[inline(always)]
+    fn rounds<S: Words>(s: S, direction: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4] {
+        Self::portion(s, direction, Portion::All, block, keys)
+    }
 }
 
 /// A function over all descriptions, for example one that adds their rows to the table of variants.

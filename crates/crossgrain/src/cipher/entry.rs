@@ -4,11 +4,15 @@ use std::fmt;
 use std::sync::OnceLock;
 
 #[cfg(feature = "search")]
+use super::Portion;
+#[cfg(feature = "search")]
 use super::many_keys;
-use super::{ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
+use super::{
+    ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, key_schedule, of_family, plain,
+};
 #[cfg(feature = "search")]
 use crate::arch::Tile;
-use crate::arch::wiping_stack;
+use crate::arch::{Features, wiping_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 
 /// A description as function pointers, for callers that are not generic over the cipher.
@@ -20,11 +24,17 @@ pub struct Entry {
     pub names: Names,
     /// Whether kernels are written by hand. Otherwise they are derived from the description.
     pub by_hand: bool,
+    /// Blocks of the round keys that the last rounds of a key search take.
+    pub last_keys: usize,
     schedule: fn(&[u8], Direction) -> RoundKeys,
+    on_registers: OnRegisters,
     plain: fn(&[u8], Direction, &mut Block),
     #[cfg(feature = "search")]
     many_keys: Option<ManyKeys>,
 }
+
+/// Computes a key schedule on registers. `None` if none of the allowed instructions helps.
+type OnRegisters = fn(Features, &[u8], Direction) -> Option<RoundKeys>;
 
 /// The two halves of many keys.
 #[cfg(feature = "search")]
@@ -34,13 +44,18 @@ type KeyTiles = [Box<Tile>; 2];
 #[cfg(feature = "search")]
 type Schedules = fn((&KeyTiles, usize), Direction, &mut [Box<Tile>], usize);
 
-/// Functions on many keys at once: key schedules, and one block under each key.
+/// Computes a portion of the rounds on the block under each key of a bundle.
+#[cfg(feature = "search")]
+type UnderKeys = fn(Portion, &[Box<Tile>], (Direction, &Block), &mut Tile, usize);
+
+/// Functions for key search: key schedules, and portions of the rounds, on many keys at once and by table look-ups.
 #[cfg(feature = "search")]
 #[derive(Clone, Copy)]
 struct ManyKeys {
     schedules: Schedules,
-    by_tables: fn(&[u8], Direction) -> RoundKeys,
-    under: fn(&[Box<Tile>], Direction, &Block, &mut Tile, usize),
+    schedule_by_tables: fn(&[u8], Direction) -> RoundKeys,
+    under: UnderKeys,
+    by_tables: fn(Portion, &[u8], Direction, &mut Block),
 }
 
 impl Entry {
@@ -52,7 +67,9 @@ impl Entry {
             family: C::FAMILY,
             names: C::NAMES,
             by_hand: false,
+            last_keys: C::LAST_KEYS,
             schedule,
+            on_registers: |_, _, _| None,
             plain,
             #[cfg(feature = "search")]
             many_keys: None,
@@ -65,11 +82,13 @@ impl Entry {
 
     pub(super) const fn bytes<C: OnBytes + Scheduled>() -> Self {
         Self {
+            on_registers: key_schedule::on_registers::<C>,
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
-                by_tables: plain::schedule_by_tables::<C>,
+                schedule_by_tables: plain::schedule_by_tables::<C>,
                 under: many_keys::on_bytes::<C>,
+                by_tables: plain::portion_on_bytes::<C>,
             }),
             ..Self::new::<C>(plain::schedule::<C>, plain::on_bytes::<C>)
         }
@@ -77,11 +96,13 @@ impl Entry {
 
     pub(super) const fn words<C: OnWords + Scheduled>() -> Self {
         Self {
+            on_registers: key_schedule::on_registers::<C>,
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
-                by_tables: plain::schedule_by_tables::<C>,
+                schedule_by_tables: plain::schedule_by_tables::<C>,
                 under: many_keys::on_words::<C>,
+                by_tables: plain::portion_on_words::<C>,
             }),
             ..Self::new::<C>(plain::schedule::<C>, plain::on_words::<C>)
         }
@@ -97,9 +118,19 @@ impl Entry {
         (self.schedule)(&[0; 32][..cipher.key_bytes()], Direction::Encrypt).len().div_ceil(BLOCK_BYTES)
     }
 
-    /// The round keys of a key.
-    pub fn expand(&'static self, key: &Key) -> Keys {
-        Keys { entry: self, key: key.clone(), encrypt: OnceLock::new(), decrypt: OnceLock::new() }
+    /// The round keys of a key, to be computed by these instructions if they help.
+    pub fn expand(&'static self, key: &Key, features: Features) -> Keys {
+        let [encrypt, decrypt] = Direction::ALL.map(|_| OnceLock::new());
+        Keys { entry: self, key: key.clone(), features, encrypt, decrypt }
+    }
+
+    /// The same by gates: the reference.
+    pub fn expand_by_gates(&'static self, key: &Key) -> Keys {
+        self.expand(key, Features::NONE)
+    }
+
+    fn schedule(&self, features: Features, key: &[u8], direction: Direction) -> RoundKeys {
+        (self.on_registers)(features, key, direction).unwrap_or_else(|| (self.schedule)(key, direction))
     }
 
     #[cfg(feature = "search")]
@@ -123,20 +154,21 @@ impl Entry {
         (self.many_keys().schedules)(keys, direction, round_keys, bundle);
     }
 
-    /// Encrypts or decrypts a block under the keys of a bundle.
+    /// Computes a portion of the rounds on the block under each key of a bundle. The first portion begins with the
+    /// known block `input`, the last one with `state`.
     ///
     /// # Panics
     /// As [`Entry::schedules`].
     #[cfg(feature = "search")]
     pub fn under_keys(
         &self,
+        portion: Portion,
         round_keys: &[Box<Tile>],
-        direction: Direction,
-        block: &Block,
+        (direction, input): (Direction, &Block),
         state: &mut Tile,
         bundle: usize,
     ) {
-        (self.many_keys().under)(round_keys, direction, block, state, bundle);
+        (self.many_keys().under)(portion, round_keys, (direction, input), state, bundle);
     }
 
     /// The round keys of one direction, in order of use, by table look-ups.
@@ -145,14 +177,16 @@ impl Entry {
     /// As [`Entry::schedules`].
     #[cfg(feature = "search")]
     pub fn round_keys(&self, key: &[u8], direction: Direction) -> RoundKeys {
-        (self.many_keys().by_tables)(key, direction)
+        (self.many_keys().schedule_by_tables)(key, direction)
     }
 
-    /// Encrypts or decrypts a block under one direction's round keys, by table look-ups.
+    /// Computes a portion of the rounds in place, by table look-ups.
+    ///
+    /// # Panics
+    /// As [`Entry::schedules`].
     #[cfg(feature = "search")]
-    pub fn under_key(&self, keys: &[u8], direction: Direction, mut block: Block) -> Block {
-        (self.plain)(keys, direction, &mut block);
-        block
+    pub fn under_key(&self, portion: Portion, keys: &[u8], direction: Direction, block: &mut Block) {
+        (self.many_keys().by_tables)(portion, keys, direction, block);
     }
 
     /// Encrypts or decrypts a block in place by table look-ups: the reference.
@@ -171,6 +205,7 @@ impl fmt::Debug for Entry {
 pub struct Keys {
     entry: &'static Entry,
     key: Key,
+    features: Features,
     encrypt: OnceLock<RoundKeys>,
     decrypt: OnceLock<RoundKeys>,
 }
@@ -187,7 +222,7 @@ impl Keys {
             Direction::Encrypt => &self.encrypt,
             Direction::Decrypt => &self.decrypt,
         };
-        keys.get_or_init(|| wiping_stack(|| (self.entry.schedule)(self.key.bytes(), direction)))
+        keys.get_or_init(|| wiping_stack(|| self.entry.schedule(self.features, self.key.bytes(), direction)))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Arithmetic for key-search kernels: each byte lane belongs to one candidate key.
+//! Arithmetic on keys in registers: each byte lane belongs to one key.
 //!
-//! A lane holds a byte of the key, of its round keys, or of the block under this key. The layout is
-//! `Repr::Bytesliced`. A 32-bit word is four registers, the highest byte first, so rotations by whole bytes
+//! A lane holds a byte of the key, of its round keys, or of the block under this key. Key searches have another
+//! key in each lane, and a single key schedule the same key in all. The layout is `Repr::Bytesliced`. A 32-bit word is four registers, the highest byte first, so rotations by whole bytes
 //! only rename registers.
 //! Invariant: every function that a kernel calls is `#[inline(always)]`.
 
@@ -12,9 +12,8 @@ use zeroize::Zeroize;
 
 use super::sliced::{BOXES_MAX, Forms};
 use super::substitution::Substitution;
-use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Work};
+use super::{Bytes, Description, KeyBytes, Words};
 use crate::arch::{ByteLanes, each, eight};
-use crate::block::Direction;
 
 /// The cipher's constants in the form of the substitution method `Y`, and the S-box constants that `Y` omits.
 /// Round keys of many keys cannot absorb the omitted constants, so this arithmetic adds them.
@@ -30,10 +29,7 @@ impl<W: ByteLanes, Y: Substitution<W>> Constants<W, Y> {
     /// # Panics
     /// As [`Forms::of`].
     pub fn of<C: Description>() -> Option<Self> {
-        let mut lacks = [[0; 2]; BOXES_MAX];
-        for (both, lack) in lacks.iter_mut().zip(Forms::<W, Y>::lacks::<C>()) {
-            *both = [eight(lack.input), eight(lack.output)];
-        }
+        let lacks = Forms::<W, Y>::lacks::<C>().map(|lack| [eight(lack.input), eight(lack.output)]);
         Some(Self { forms: Forms::of::<C>()?, lacks })
     }
 }
@@ -82,6 +78,12 @@ impl<'a, C: Description, W: ByteLanes, Y: Substitution<W>> KeyLanes<'a, C, W, Y>
     #[inline(always)]
     pub const fn new(isa: W::Isa, constants: &'a Constants<W, Y>) -> Self {
         Self { isa, constants, cipher: PhantomData }
+    }
+
+    /// A block of the same bytes in all lanes.
+    #[inline(always)]
+    pub fn same<const BYTES: usize>(self, block: &[u8; BYTES]) -> [Byte<W>; BYTES] {
+        each!(i < BYTES => self.constant(block[i]))
     }
 
     #[inline(always)]
@@ -185,69 +187,5 @@ impl<C: Description, W: ByteLanes, Y: Substitution<W>> Words for KeyLanes<'_, C,
     #[inline(always)]
     fn rotate_left<const COUNT: u32>(self, word: [Byte<W>; 4]) -> [Byte<W>; 4] {
         KeyBytes::rotate_left(self, word, COUNT as usize)
-    }
-}
-
-/// A described cipher under many keys, with a common interface for byte-oriented and word-oriented rounds.
-pub trait UnderKeys: Send + Sync + 'static {
-    /// The description.
-    type Cipher: Scheduled;
-
-    /// The operations of the rounds, and the number of bytes that each operation covers.
-    fn work(direction: Direction) -> (Work, f64);
-
-    /// Encrypts or decrypts one block per lane under the round keys `keys`. Implementations must be
-    /// `#[inline(always)]`.
-    fn rounds<W: ByteLanes, Y: Substitution<W>>(
-        s: KeyLanes<'_, Self::Cipher, W, Y>,
-        direction: Direction,
-        block: [Byte<W>; 16],
-        keys: &[Byte<W>],
-    ) -> [Byte<W>; 16];
-}
-
-/// A byte-oriented cipher.
-#[derive(Clone, Copy, Debug)]
-pub struct OfBytes<C>(PhantomData<fn() -> C>);
-
-/// A word-oriented cipher.
-#[derive(Clone, Copy, Debug)]
-pub struct OfWords<C>(PhantomData<fn() -> C>);
-
-impl<C: OnBytes + Scheduled> UnderKeys for OfBytes<C> {
-    type Cipher = C;
-
-    fn work(direction: Direction) -> (Work, f64) {
-        (Work::on_bytes::<C>(direction), 1.0)
-    }
-
-    #[inline(always)]
-    fn rounds<W: ByteLanes, Y: Substitution<W>>(
-        s: KeyLanes<'_, C, W, Y>,
-        direction: Direction,
-        block: [Byte<W>; 16],
-        keys: &[Byte<W>],
-    ) -> [Byte<W>; 16] {
-        C::rounds(s, direction, block, keys)
-    }
-}
-
-impl<C: OnWords + Scheduled> UnderKeys for OfWords<C> {
-    type Cipher = C;
-
-    fn work(direction: Direction) -> (Work, f64) {
-        (Work::on_words::<C>(direction), 4.0)
-    }
-
-    #[inline(always)]
-    fn rounds<W: ByteLanes, Y: Substitution<W>>(
-        s: KeyLanes<'_, C, W, Y>,
-        direction: Direction,
-        block: [Byte<W>; 16],
-        keys: &[Byte<W>],
-    ) -> [Byte<W>; 16] {
-        let words = each!(i < 4 => each!(row < 4 => block[4 * i + row]));
-        let words = C::rounds(s, direction, words, keys.as_chunks().0);
-        each!(i < 16 => words[i / 4][i % 4])
     }
 }

@@ -7,7 +7,7 @@
 use zeroize::Zeroizing;
 
 use super::sliced::Gates;
-use super::{OnBytes, OnWords, Scheduled};
+use super::{OnBytes, OnWords, Portion, Scheduled};
 use crate::arch::{Portable, TILE_WORDS, Tile, each};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 
@@ -46,17 +46,20 @@ pub(super) fn schedules<C: Scheduled>(
     });
 }
 
-/// Encrypts or decrypts a block under each key of a bundle, for a byte-oriented cipher.
+/// Computes a portion of the rounds on the block under each key of a bundle, for a byte-oriented cipher. The first
+/// portion begins with the known block `input`, the last one with `state`.
 pub(super) fn on_bytes<C: OnBytes>(
+    portion: Portion,
     round_keys: &[Box<Tile>],
-    direction: Direction,
-    block: &Block,
+    (direction, input): (Direction, &Block),
     state: &mut Tile,
     bundle: usize,
 ) {
     let of = |at: usize| byte(&round_keys[at / BLOCK_BYTES], bundle, at % BLOCK_BYTES);
     let keys: Zeroizing<Vec<_>> = Zeroizing::new((0..BLOCK_BYTES * round_keys.len()).map(of).collect());
-    let bytes = C::rounds(Gates::<u64>::of::<C>(), direction, each!(i < 16 => same(block[i])), &keys);
+    let is_last = portion == Portion::Last;
+    let bytes = each!(i < 16 => if is_last { byte(state, bundle, i) } else { same(input[i]) });
+    let bytes = C::portion(Gates::<u64>::of::<C>(), direction, portion, bytes, &keys);
     for (at, bits) in bytes.iter().enumerate() {
         put(state, bundle, at, bits);
     }
@@ -64,9 +67,9 @@ pub(super) fn on_bytes<C: OnBytes>(
 
 /// The same for a word-oriented cipher.
 pub(super) fn on_words<C: OnWords>(
+    portion: Portion,
     round_keys: &[Box<Tile>],
-    direction: Direction,
-    block: &Block,
+    (direction, input): (Direction, &Block),
     state: &mut Tile,
     bundle: usize,
 ) {
@@ -77,8 +80,11 @@ pub(super) fn on_words<C: OnWords>(
     };
     let key = |at: usize| word(&|i| byte(&round_keys[at / 4], bundle, 4 * (at % 4) + i));
     let keys: Zeroizing<Vec<_>> = Zeroizing::new((0..4 * round_keys.len()).map(key).collect());
-    let words = each!(at < 4 => word(&|i| same(block[4 * at + i])));
-    let words = C::rounds(Gates::<u64>::of::<C>(), direction, words, &keys);
+    let is_last = portion == Portion::Last;
+    let words = each!(at < 4 => word(&|i| {
+        if is_last { byte(state, bundle, 4 * at + i) } else { same(input[4 * at + i]) }
+    }));
+    let words = C::portion(Gates::<u64>::of::<C>(), direction, portion, words, &keys);
     for at in 0..BLOCK_BYTES {
         put(state, bundle, at, &each!(bit < 8 => words[at / 4][8 * (3 - at % 4) + bit]));
     }

@@ -121,8 +121,8 @@ pub mod derived;
 mod description;
 mod entry;
 pub mod folded;
-#[cfg(feature = "search")]
 pub mod key_lanes;
+mod key_schedule;
 #[cfg(feature = "search")]
 mod many_keys;
 pub mod nibbles;
@@ -131,11 +131,13 @@ pub mod reference;
 pub mod sbox;
 pub mod sliced;
 pub mod substitution;
+#[cfg(feature = "search")]
+pub mod under_keys;
 mod work;
 
 pub use self::description::{
     ByHand, Bytes, Description, InRegisters, KeyBytes, Listed, Names, OnBytes, OnWords, Pass, Passes,
-    RoundKeys, Scheduled, Visitor, Words,
+    Portion, RoundKeys, Scheduled, Visitor, Words,
 };
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]

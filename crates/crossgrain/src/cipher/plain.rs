@@ -6,7 +6,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, RoundKeys, Scheduled, Words};
+use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Portion, RoundKeys, Scheduled, Words};
 use crate::arch::each;
 use crate::block::{Block, Direction};
 
@@ -117,16 +117,42 @@ fn schedule_by<C: Scheduled>(tables: Tables, key: &[u8], direction: Direction) -
 
 /// Encrypts or decrypts a block in place, for a byte-oriented cipher.
 pub(super) fn on_bytes<C: OnBytes>(keys: &[u8], direction: Direction, block: &mut Block) {
-    *block = C::rounds(Tables::of::<C>(), direction, *block, keys);
+    portion_on_bytes::<C>(Portion::All, keys, direction, block);
+}
+
+/// Computes a portion of the rounds in place.
+#[inline(always)]
+pub(super) fn portion_on_bytes<C: OnBytes>(
+    portion: Portion,
+    keys: &[u8],
+    direction: Direction,
+    block: &mut Block,
+) {
+    *block = C::portion(Tables::of::<C>(), direction, portion, *block, keys);
 }
 
 /// Encrypts or decrypts a block in place, for a word-oriented cipher.
 pub(super) fn on_words<C: OnWords>(keys: &[u8], direction: Direction, block: &mut Block) {
+    portion_on_words::<C>(Portion::All, keys, direction, block);
+}
+
+/// Computes a portion of the rounds in place.
+#[inline(always)]
+pub(super) fn portion_on_words<C: OnWords>(
+    portion: Portion,
+    keys: &[u8],
+    direction: Direction,
+    block: &mut Block,
+) {
     let words = each!(i < 4 => word(&block[4 * i..]));
     let keys: Vec<_> = keys.as_chunks::<4>().0.iter().map(|key| word(key)).collect();
-    for (bytes, word) in
-        block.as_chunks_mut().0.iter_mut().zip(C::rounds(Tables::of::<C>(), direction, words, &keys))
-    {
+    for (bytes, word) in block.as_chunks_mut().0.iter_mut().zip(C::portion(
+        Tables::of::<C>(),
+        direction,
+        portion,
+        words,
+        &keys,
+    )) {
         *bytes = word.to_be_bytes();
     }
 }

@@ -26,7 +26,7 @@ pub trait BlockCipher {
 /// The key's cipher: its description with table look-ups.
 pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
     let entry = Entry::of(key.cipher().family());
-    Box::new(Described { entry, keys: entry.expand(key) })
+    Box::new(Described { entry, keys: entry.expand_by_gates(key) })
 }
 
 struct Described {

@@ -9,6 +9,7 @@ use super::folded::FoldedConstants;
 use super::nibbles::NibbleSbox;
 use crate::arch::{Word, each};
 use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
+use crate::circuit::pi_sbox::{self, Permutation};
 use crate::circuit::{Bits, aes_sbox};
 
 /// An S-box.
@@ -29,6 +30,8 @@ pub struct Sbox {
     pub nibbles: Option<NibbleSbox>,
     /// The maps around an AES instruction that compute it, if it has structure.
     pub around_aes: Option<AroundAes>,
+    /// Whether the table is π or its inverse, which have circuits of their own.
+    pub pi: Option<Permutation>,
 }
 
 /// An S-box as AES's S-box, or the inverse of that, between two affine maps.
@@ -88,7 +91,8 @@ impl Sbox {
             None => ([0; 2], false, FoldedConstants::NOTHING, None),
         };
         let around_aes = around_aes(&table, inversion);
-        Self { table, inversion, galois, inverts_first, folded, nibbles, around_aes }
+        let pi = if inversion.is_none() { pi_sbox::recognised(&table) } else { None };
+        Self { table, inversion, galois, inverts_first, folded, nibbles, around_aes, pi }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after` bits.
@@ -115,10 +119,11 @@ impl Sbox {
     pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
         match &self.inversion {
             // `aes_sbox::forward` computes the inversion and then AES's linear map, which `after_aes` undoes.
-            Some(Inversion { input, output }) => {
-                gates_of(&after_aes(output), aes_sbox::forward(gates_of(input, x)))
-            }
-            None => minterms(&self.table, x),
+            Some(Inversion { input, output }) => after_aes(output).gates(aes_sbox::forward(input.gates(x))),
+            None => match self.pi {
+                Some(permutation) => pi_sbox::gates(permutation, x),
+                None => minterms(&self.table, x),
+            },
         }
     }
 }
@@ -163,32 +168,6 @@ fn after_aes(output: &Affine) -> Affine {
     Affine { matrix, constant: output.constant }
 }
 
-/// An affine map by gates.
-#[inline(always)]
-fn gates_of<W: Word>(map: &Affine, x: Bits<W>) -> Bits<W> {
-    let mut y = linear_gates(&map.matrix, x);
-    for (bit, y) in y.iter_mut().enumerate() {
-        if map.constant >> bit & 1 == 1 {
-            *y = !*y;
-        }
-    }
-    y
-}
-
-/// A linear map by gates, given the images of the eight bits.
-#[inline(always)]
-fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
-    let mut y = [x[0].zero(); 8];
-    for (bit, y) in y.iter_mut().enumerate() {
-        for (x, image) in x.into_iter().zip(images) {
-            if image >> bit & 1 == 1 {
-                *y = *y ^ x;
-            }
-        }
-    }
-    y
-}
-
 /// Computes any table. Each output bit is an XOR of one term per high nibble. A term is the high nibble's
 /// minterm AND the XOR of the low nibbles' minterms that set the bit.
 #[inline(always)]
@@ -224,11 +203,32 @@ fn values<W: Word>([a, b, c, d]: [W; 4]) -> [W; 16] {
 pub struct Linear {
     /// The image of each bit, lowest first.
     pub images: [u8; 8],
+    /// The images of the low nibbles and of the high ones. The image of a byte is the XOR of two.
+    pub nibbles: NibbleMap,
+}
+
+/// A map of bytes as two tables, one per nibble. The image of a byte is the XOR of the two entries.
+pub type NibbleMap = [[u8; 16]; 2];
+
+/// The tables of an affine map. Those of the low nibble include its constant.
+pub const fn nibble_map(map: &Affine) -> NibbleMap {
+    let (mut tables, mut x) = ([[0; 16]; 2], 0);
+    while x < 16 {
+        tables[0][x] = map.apply(x as u8);
+        tables[1][x] = map.apply((x as u8) << 4) ^ map.constant;
+        x += 1;
+    }
+    tables
 }
 
 impl Linear {
+    /// The map with these images of the bits, lowest first.
+    pub const fn new(images: [u8; 8]) -> Self {
+        Self { images, nibbles: nibble_map(&Affine { matrix: images, constant: 0 }) }
+    }
+
     /// The map to zero.
-    pub const NOTHING: Self = Self { images: [0; 8] };
+    pub const NOTHING: Self = Self::new([0; 8]);
 
     /// Multiplication by 2 in AES's field.
     pub const DOUBLE: Self = Self::product(2, 0x1b);
@@ -246,13 +246,13 @@ impl Linear {
             product = (product << 1) ^ ((product >> 7) * polynomial);
             bit += 1;
         }
-        Self { images }
+        Self::new(images)
     }
 
     /// Computes the map by gates.
     #[inline(always)]
     pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
-        linear_gates(&self.images, x)
+        Affine { matrix: self.images, constant: 0 }.gates(x)
     }
 
     /// The image of a byte, in constant time.

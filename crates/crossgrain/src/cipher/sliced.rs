@@ -53,8 +53,12 @@ impl<W: ByteLanes, Y: Substitution<W>> Forms<W, Y> {
     }
 
     /// The constants that `Y` omits from each S-box of `C`.
-    pub fn lacks<C: Description>() -> Vec<FoldedConstants> {
-        C::BOXES.iter().map(Y::lacks).collect()
+    pub fn lacks<C: Description>() -> [FoldedConstants; BOXES_MAX] {
+        let mut lacks = [FoldedConstants::NOTHING; BOXES_MAX];
+        for (lack, sbox) in lacks.iter_mut().zip(C::BOXES) {
+            *lack = Y::lacks(sbox);
+        }
+        lacks
     }
 }
 

@@ -16,7 +16,7 @@
 
 use super::folded::FoldedConstants;
 use super::nibbles::NibbleSbox;
-use super::sbox::{Linear, Sbox};
+use super::sbox::{Linear, NibbleMap, Sbox, nibble_map};
 use crate::arch::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
 use crate::circuit::affine::Affine;
 
@@ -99,17 +99,6 @@ impl<W: GaloisBytes> Substitution<W> for Galois {
     }
 }
 
-/// A map of bytes as two tables, one per nibble. The image of a byte is the XOR of the two entries.
-pub type NibbleMap = [[u8; 16]; 2];
-
-fn nibble_map(map: impl Fn(u8) -> u8, constant: u8) -> NibbleMap {
-    [each!(low < 16 => map(low as u8) ^ constant), each!(high < 16 => map((high as u8) << 4))]
-}
-
-fn nibbles_of(map: &Affine) -> NibbleMap {
-    nibble_map(|x| map.apply(x) ^ map.constant, map.constant)
-}
-
 /// Splits each byte into its low and its high nibble.
 #[inline(always)]
 fn split<W: ByteLanes>(isa: W::Isa, bytes: W) -> [W; 2] {
@@ -154,7 +143,7 @@ impl<W: AesLanes> Substitution<W> for Rounds {
 
     fn sbox(sbox: &Sbox) -> Option<RoundSbox> {
         sbox.around_aes
-            .map(|around| RoundSbox { input: nibbles_of(&around.input), output: nibbles_of(&around.output) })
+            .map(|around| RoundSbox { input: nibble_map(&around.input), output: nibble_map(&around.output) })
     }
 
     fn instructions(sbox: &Sbox) -> f64 {
@@ -171,7 +160,7 @@ impl<W: AesLanes> Substitution<W> for Rounds {
     }
 
     fn linear(map: &Linear) -> NibbleMap {
-        nibble_map(|x| map.of(x), 0)
+        map.nibbles
     }
 
     #[inline(always)]
@@ -219,7 +208,7 @@ impl<W: ByteLanes> Substitution<W> for Nibbles {
     }
 
     fn linear(map: &Linear) -> NibbleMap {
-        nibble_map(|x| map.of(x), 0)
+        map.nibbles
     }
 
     #[inline(always)]

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 #[cfg(feature = "search")]
 use super::KeyBytes;
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, OnBytes, OnWords, Scheduled, Words};
-use crate::block::Direction;
+use super::{Bytes, Description, OnBytes, OnWords, Portion, Scheduled, Words};
+use crate::block::{BLOCK_BYTES, Direction};
+use crate::circuit::pi_sbox;
 
 /// Operations per block.
 #[derive(Clone, Debug, Default)]
@@ -22,17 +23,17 @@ pub struct Work {
 }
 
 impl Work {
-    /// Counts the rounds of a byte-oriented cipher, for the family's first key size.
-    pub fn on_bytes<C: OnBytes + Scheduled>(direction: Direction) -> Self {
-        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
-        C::rounds(Tally(&work), direction, [(); 16], &vec![(); keys]);
+    /// Counts a portion of the rounds of a byte-oriented cipher, for the family's first key size.
+    pub fn on_bytes<C: OnBytes + Scheduled>(direction: Direction, portion: Portion) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(portion));
+        C::portion(Tally(&work), direction, portion, [(); 16], &vec![(); keys]);
         work.into_inner()
     }
 
-    /// Counts the rounds of a word-oriented cipher. Each operation covers a word.
-    pub fn on_words<C: OnWords + Scheduled>(direction: Direction) -> Self {
-        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
-        C::rounds(Tally(&work), direction, [(); 4], &vec![(); keys / 4]);
+    /// The same for a word-oriented cipher. Each operation covers a word.
+    pub fn on_words<C: OnWords + Scheduled>(direction: Direction, portion: Portion) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(portion));
+        C::portion(Tally(&work), direction, portion, [(); 4], &vec![(); keys / 4]);
         work.into_inner()
     }
 
@@ -68,9 +69,13 @@ impl Work {
 /// Gates of an S-box, and of the XOR with a key before it.
 fn gates_of(sbox: &Sbox) -> f64 {
     let ones: u32 = sbox.table.iter().map(|byte| byte.count_ones()).sum();
-    // With structure: AES's circuit between two maps. Without: sums of minterms, and eight products for each
-    // of sixteen high nibbles.
-    let gates = if sbox.inversion.is_some() { 113 + 2 * 28 } else { ones + 2 * 16 * 8 + 2 * 24 };
+    // With inversion: AES's circuit between two maps. Of other tables: sums of minterms, and eight products for
+    // each of sixteen high nibbles.
+    let gates = match (sbox.inversion, sbox.pi) {
+        (Some(_), _) => 113 + 2 * 28,
+        (None, Some(_)) => pi_sbox::GATES,
+        _ => ones + 2 * 16 * 8 + 2 * 24,
+    };
     f64::from(gates + 8)
 }
 
@@ -78,9 +83,14 @@ fn gates_of_map(map: &Linear) -> f64 {
     f64::from(map.images.iter().map(|image| image.count_ones()).sum::<u32>())
 }
 
-/// Bytes of the round keys for the family's first key size.
-fn keys<C: Scheduled>() -> usize {
-    C::round_key_bytes(C::FAMILY.first().key_bytes())
+/// Bytes of a portion's round keys for the family's first key size.
+fn keys<C: Scheduled>(portion: Portion) -> usize {
+    let (all, last) = (C::round_key_bytes(C::FAMILY.first().key_bytes()), BLOCK_BYTES * C::LAST_KEYS);
+    match portion {
+        Portion::All => all,
+        Portion::First => all - last,
+        Portion::Last => last,
+    }
 }
 
 /// Arithmetic that only counts operations.

@@ -6,8 +6,9 @@
 //! this structure, and keep it when bits are permuted or complemented. GFNI computes such an S-box in two
 //! instructions.
 //!
-//! A linear map is stored as the images of the eight bits, least significant first. All functions here are
-//! for constants and for planning: they look up tables and branch, so no argument may be secret.
+//! A linear map is stored as the images of the eight bits, least significant first. The functions here are for
+//! constants and for planning: they look up tables and branch, so no argument may be secret. Only
+//! [`Affine::apply`] and [`Affine::gates`] take secret bytes.
 //!
 //! Algorithm:
 //!
@@ -24,6 +25,9 @@
 //!    that the known images form a field of 4 or 16 elements; then guess another image.
 //!
 //! Invariant: a structure that is found computes the table, because it is compared on all inputs.
+
+use super::Bits;
+use crate::arch::Word;
 
 /// The product in AES's field.
 pub const fn multiply(a: u8, b: u8) -> u8 {
@@ -78,6 +82,23 @@ impl Affine {
         sum ^= sum >> 16;
         sum ^= sum >> 8;
         sum as u8 ^ self.constant
+    }
+
+    /// The map by gates.
+    #[inline(always)]
+    pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
+        let mut y = [x[0].zero(); 8];
+        for (bit, y) in y.iter_mut().enumerate() {
+            for (x, image) in x.into_iter().zip(&self.matrix) {
+                if image >> bit & 1 == 1 {
+                    *y = *y ^ x;
+                }
+            }
+            if self.constant >> bit & 1 == 1 {
+                *y = !*y;
+            }
+        }
+        y
     }
 
     /// The composition: this map, then `next`.

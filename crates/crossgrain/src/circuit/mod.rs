@@ -28,6 +28,7 @@ pub mod named;
 pub mod netlist;
 #[cfg(feature = "device")]
 mod operation;
+pub mod pi_sbox;
 #[cfg(feature = "device")]
 pub mod synthesize;
 #[cfg(feature = "device")]

@@ -1,6 +1,7 @@
 //! The named circuits, each as a graph traced from the generic source of its gates.
 
 use super::graph::Graph;
+use super::pi_sbox::{self, Permutation};
 use super::trace::{Sym, Width, trace};
 use super::{Bits, aes_sbox};
 use crate::arch::each;
@@ -40,7 +41,7 @@ macro_rules! serpent {
 }
 
 /// All named circuits.
-pub const ALL: [Named; 21] = [
+pub const ALL: [Named; 23] = [
     Named {
         name: "aes-sbox",
         computes: "SubBytes of a byte, least significant bit first",
@@ -50,6 +51,16 @@ pub const ALL: [Named; 21] = [
         name: "aes-inverse-sbox",
         computes: "InvSubBytes of a byte, least significant bit first",
         record: |width| trace(width, |x| aes_sbox::inverse(add_constant(x))),
+    },
+    Named {
+        name: "kuznyechik-sbox",
+        computes: "π of a byte, least significant bit first",
+        record: |width| trace(width, |x| pi_sbox::gates(Permutation::Pi, x)),
+    },
+    Named {
+        name: "kuznyechik-inverse-sbox",
+        computes: "the inverse of π of a byte, least significant bit first",
+        record: |width| trace(width, |x| pi_sbox::gates(Permutation::Inverse, x)),
     },
     Named {
         name: "mix-columns",

@@ -33,7 +33,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use self::serial::Serial;
-use crate::arch::{Buffers, Features, STACK_BYTES, Tile, Wiped, each, wipe_stack};
+use crate::arch::{Buffers, Features, SETUP_STACK_BYTES, STACK_BYTES, Tile, Wiped, each, wipe_stack};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::mode::ctr::counter::Counter;
@@ -56,8 +56,13 @@ ciphers!(by_folder PARTS: Parts);
 
 /// The blocks that a cipher's keys and round keys take.
 pub fn search_sizes(cipher: Cipher) -> search::Sizes {
-    let key = cipher.key_bytes().div_ceil(BLOCK_BYTES);
-    search::Sizes { key, round_keys: Entry::of(cipher.family()).round_key_blocks(cipher) }
+    let entry = Entry::of(cipher.family());
+    search::Sizes {
+        key: cipher.key_bytes().div_ceil(BLOCK_BYTES),
+        round_keys: entry.round_key_blocks(cipher),
+        last_keys: entry.last_keys,
+        are_in_order_of_use: !entry.by_hand,
+    }
 }
 
 /// A step of a cipher, or a run of steps that one variant computes.
@@ -175,10 +180,15 @@ impl<'a> Keys<'a> {
     /// Computes the key schedule.
     #[inline(never)]
     fn expanded(&self) -> RoundKeys {
-        let expand = of_family(self.key.cipher().family()).expand;
-        let round_keys = expand(self.key, self.features);
-        // Boxes that are allocated later would take parts of the key from the stack into their gaps.
-        wipe_stack::<STACK_BYTES>();
+        let family = self.key.cipher().family();
+        let round_keys = (of_family(family).expand)(self.key, self.features);
+        // Boxes that are allocated later would take parts of the key from the stack into their gaps. Described
+        // ciphers have only copied the key so far. Their schedules wipe the stack themselves.
+        if Entry::of(family).by_hand {
+            wipe_stack::<STACK_BYTES>();
+        } else {
+            wipe_stack::<SETUP_STACK_BYTES>();
+        }
         round_keys
     }
 }

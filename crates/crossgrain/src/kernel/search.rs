@@ -13,6 +13,7 @@
 //! computed before the tables are added.
 
 use std::fmt;
+use std::ops::Range;
 
 use zeroize::Zeroize as _;
 
@@ -74,9 +75,10 @@ pub enum Step {
     Schedule,
     /// Computes all rounds of the cipher on the known block.
     Rounds,
-    /// Computes all rounds but the last two.
+    /// Computes all rounds but the last few.
     FirstRounds,
-    /// Computes the last two rounds, of which only some bytes are needed.
+    /// Computes the last rounds, of which only some bytes are needed: two, one of Kuznyechik, four of SM4, eight of
+    /// Serpent.
     LastRounds,
     /// Compares the result with the known bits.
     Comparison,
@@ -156,20 +158,13 @@ impl Batch {
             0 => key[..sizes.key].iter_mut().for_each(convert),
             1 => round_keys.iter_mut().for_each(convert),
             2 => {
-                let rest = match direction {
-                    Direction::Encrypt => &mut round_keys[sizes.round_keys - LAST_ROUNDS..],
-                    Direction::Decrypt => &mut round_keys[..LAST_ROUNDS],
-                };
-                rest.iter_mut().for_each(&mut convert);
+                round_keys[sizes.of_last_rounds(direction)].iter_mut().for_each(&mut convert);
                 convert(state);
             }
             _ => convert(state),
         }
     }
 }
-
-/// Rounds in the step [`Step::LastRounds`]. Each takes one block of the round keys.
-pub const LAST_ROUNDS: usize = 2;
 
 /// Blocks that a cipher's keys and round keys take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +173,11 @@ pub struct Sizes {
     pub key: usize,
     /// Blocks of the round keys.
     pub round_keys: usize,
+    /// Blocks of them that the last rounds take.
+    pub last_keys: usize,
+    /// Whether round keys are in the order in which a direction uses them. Otherwise decryption uses them in
+    /// reverse.
+    pub are_in_order_of_use: bool,
 }
 
 impl Sizes {
@@ -186,8 +186,16 @@ impl Sizes {
         match step {
             0 => self.key,
             1 => self.round_keys,
-            2 => LAST_ROUNDS + 1,
+            2 => self.last_keys + 1,
             _ => 1,
+        }
+    }
+
+    /// The blocks of the round keys that the last rounds take.
+    pub const fn of_last_rounds(self, direction: Direction) -> Range<usize> {
+        match direction {
+            Direction::Decrypt if !self.are_in_order_of_use => 0..self.last_keys,
+            _ => self.round_keys - self.last_keys..self.round_keys,
         }
     }
 }

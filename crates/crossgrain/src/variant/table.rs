@@ -172,6 +172,7 @@ fn passes(rows: &mut Vec<Variant>) {
 #[cfg(feature = "search")]
 fn search(rows: &mut Vec<Variant>) {
     aes::search_rows::push(rows);
+    #[cfg(feature = "serpent")]
     serpent::search_rows::push(rows);
     derived::search_rows::push(rows);
     #[cfg(feature = "search-steps")]

@@ -8,7 +8,7 @@ use crossgrain::engine::cipher::serpent;
 use crossgrain::engine::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
 use crossgrain::engine::circuit::affine::multiply;
 use crossgrain::engine::reference::{self, modes};
-use crossgrain::{Block, Direction, Key};
+use crossgrain::{Block, Direction, Features, Key};
 
 /// Secrets by name.
 pub(crate) type Secrets = Vec<(String, Vec<u8>)>;
@@ -106,7 +106,7 @@ pub(crate) fn of_key(key: &Key) -> Secrets {
         Family::Aes => of_rijndael::<16>(key.bytes(), &mut secrets),
         Family::Serpent => of_serpent(key, &mut secrets),
         described => {
-            let keys = Entry::of(described).expand(key);
+            let keys = Entry::of(described).expand(key, Features::of_cpu());
             visit(&mut OfDescribed { keys: &keys, secrets: &mut secrets });
         }
     }

@@ -15,7 +15,7 @@ use crate::workspace::TestProgram;
 use crate::{Result, root};
 
 /// A step or test program that takes longer hangs. The longest takes a third of this on a slow machine.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
+const LONGEST: Duration = Duration::from_secs(40 * 60);
 
 /// Without a line for this long, we look whether the command has ended.
 const PAUSE: Duration = Duration::from_secs(10);

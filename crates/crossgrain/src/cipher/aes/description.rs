@@ -11,7 +11,7 @@ use crate::arch::written_out;
 use crate::block::{Block, Direction};
 use crate::cipher::plain::{Tables, on_bytes};
 use crate::cipher::sbox::{self, Linear, Sbox};
-use crate::cipher::{ByHand, Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled};
+use crate::cipher::{ByHand, Bytes, Description, KeyBytes, OnBytes, Portion, RoundKeys, Scheduled};
 
 /// AES.
 #[derive(Debug)]
@@ -26,6 +26,9 @@ impl Description for Aes {
     const BOXES: &'static [Sbox] = &[sbox::AES, sbox::AES.inverse()];
 
     const MAPS: &'static [Linear] = &[Linear::DOUBLE, Linear::product(4, 0x1b)];
+
+    /// The last two rounds.
+    const LAST_KEYS: usize = 2;
 }
 
 impl ByHand for Aes {
@@ -253,17 +256,23 @@ pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
 pub fn crypt_wide_plainly(keys: &[u8], direction: Direction, block: &mut [u8]) {
     let s = Tables::of::<Aes>();
     if let Ok(block) = <&mut [u8; 24]>::try_from(&mut *block) {
-        *block = rijndael_24(s, direction, *block, keys);
+        *block = rijndael_24(s, direction, Portion::All, *block, keys);
     } else {
         let block = <&mut [u8; 32]>::try_from(block).expect("a block of Rijndael");
-        *block = rijndael_32(s, direction, *block, keys);
+        *block = rijndael_32(s, direction, Portion::All, *block, keys);
     }
 }
 
 impl OnBytes for Aes {
     #[inline(always)]
-    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
-        rijndael_16(s, direction, block, keys)
+    fn portion<S: Bytes>(
+        s: S,
+        direction: Direction,
+        portion: Portion,
+        block: [S::Byte; 16],
+        keys: &[S::Key],
+    ) -> [S::Byte; 16] {
+        rijndael_16(s, direction, portion, block, keys)
     }
 }
 
@@ -286,7 +295,7 @@ impl WideRounds<24> for Aes {
         block: [S::Byte; 24],
         keys: &[S::Key],
     ) -> [S::Byte; 24] {
-        rijndael_24(s, direction, block, keys)
+        rijndael_24(s, direction, Portion::All, block, keys)
     }
 }
 
@@ -298,7 +307,7 @@ impl WideRounds<32> for Aes {
         block: [S::Byte; 32],
         keys: &[S::Key],
     ) -> [S::Byte; 32] {
-        rijndael_32(s, direction, block, keys)
+        rijndael_32(s, direction, Portion::All, block, keys)
     }
 }
 
@@ -307,19 +316,31 @@ impl WideRounds<32> for Aes {
 macro_rules! rijndael {
     ($name:ident, $rounds:ident, $bytes:tt) => {
         #[inline(always)]
-        fn $name<S: Bytes>(s: S, direction: Direction, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
+        fn $name<S: Bytes>(
+            s: S,
+            direction: Direction,
+            portion: Portion,
+            block: [S::Byte; $bytes],
+            keys: &[S::Key],
+        ) -> [S::Byte; $bytes] {
             match direction {
-                Direction::Encrypt => $rounds::<S, false>(s, block, keys),
-                Direction::Decrypt => $rounds::<S, true>(s, block, keys),
+                Direction::Encrypt => $rounds::<S, false>(s, portion, block, keys),
+                Direction::Decrypt => $rounds::<S, true>(s, portion, block, keys),
             }
         }
 
         #[inline(always)]
-        fn $rounds<S: Bytes, const INVERSE: bool>(s: S, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
-            let (keys, last) = keys.split_at(keys.len() - $bytes);
+        fn $rounds<S: Bytes, const INVERSE: bool>(
+            s: S,
+            portion: Portion,
+            block: [S::Byte; $bytes],
+            keys: &[S::Key],
+        ) -> [S::Byte; $bytes] {
+            let ends = portion != Portion::First;
+            let (keys, last) = keys.split_at(keys.len() - if ends { $bytes } else { 0 });
             let mut x = block;
             let mut keys = keys.as_chunks::<$bytes>().0.iter();
-            let last_round = keys.next_back();
+            let last_round = if ends { keys.next_back() } else { None };
             for key in keys {
                 x = substituted!(s, x, key, INVERSE, $bytes);
                 for column in x.as_chunks_mut::<4>().0 {
@@ -329,7 +350,7 @@ macro_rules! rijndael {
             if let Some(key) = last_round {
                 x = substituted!(s, x, key, INVERSE, $bytes);
             }
-            written_out!(i < $bytes => s.add_key(x[i], &last[i]))
+            if ends { written_out!(i < $bytes => s.add_key(x[i], &last[i])) } else { x }
         }
     };
 }

@@ -8,7 +8,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{self, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
+use super::{Bytes, Description, KeyBytes, OnBytes, Portion, Scheduled};
 use crate::arch::{each, written_out};
 use crate::block::Direction;
 
@@ -22,6 +22,9 @@ impl Description for Aria {
         let s2 = Sbox::new(S2);
         [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
     };
+
+    /// The last two rounds.
+    const LAST_KEYS: usize = 3;
 }
 
 impl Scheduled for Aria {
@@ -84,19 +87,26 @@ fn round_of_secret<S: KeyBytes>(s: S, from: [S::Byte; 16], constant: usize, firs
 
 impl OnBytes for Aria {
     #[inline(always)]
-    fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
-        let (keys, last) = keys.split_at(keys.len() - 16);
+    fn portion<S: Bytes>(
+        s: S,
+        _: Direction,
+        portion: Portion,
+        block: [S::Byte; 16],
+        keys: &[S::Key],
+    ) -> [S::Byte; 16] {
+        let ends = portion != Portion::First;
+        let (keys, last) = keys.split_at(keys.len() - if ends { 16 } else { 0 });
         let mut x = block;
         // Each iteration is an odd and an even round. The last round has no diffusion layer.
         let (pairs, _) = keys.as_chunks::<32>();
         for (n, keys) in pairs.iter().enumerate() {
             x = diffuse(s, layer(s, x, &keys[..16], 0));
             x = layer(s, x, &keys[16..], 2);
-            if n + 1 < pairs.len() {
+            if !ends || n + 1 < pairs.len() {
                 x = diffuse(s, x);
             }
         }
-        written_out!(i < 16 => s.add_key(x[i], &last[i]))
+        if ends { written_out!(i < 16 => s.add_key(x[i], &last[i])) } else { x }
     }
 }
 

@@ -7,7 +7,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, InRegisters, KeyBytes, OnBytes, Pass, Passes, Scheduled};
+use super::{Bytes, Description, InRegisters, KeyBytes, OnBytes, Pass, Passes, Portion, Scheduled};
 use crate::arch::{each, unrolled, written_out};
 use crate::block::Direction;
 
@@ -30,7 +30,10 @@ impl Description for Camellia {
 
     /// A shift left by one bit; the highest bit moved to the lowest place.
     const MAPS: &'static [Linear] =
-        &[Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
+        &[Linear::new([2, 4, 8, 16, 32, 64, 128, 0]), Linear::new([0, 0, 0, 0, 0, 0, 0, 1])];
+
+    /// The last two rounds and the whitening after them. The last round does not change the first bytes of the result.
+    const LAST_KEYS: usize = 2;
 }
 
 impl Scheduled for Camellia {
@@ -165,28 +168,50 @@ impl OnBytes for Camellia {
 
     #[inline(always)]
     fn passes<P: Passes>(passes: &mut P, round_keys: usize) {
-        let mut rest = round_keys - 16;
-        passes.pass::<Begin>();
-        loop {
-            for _ in 0..3 {
-                passes.pass::<Round<false>>();
-                passes.pass::<Round<true>>();
-            }
-            rest -= 48;
-            if rest == 16 {
-                break;
-            }
-            passes.pass::<Middle>();
-            rest -= 16;
-        }
-        passes.pass::<End>();
+        passes_of(Portion::All, passes, round_keys);
     }
 
     #[inline(always)]
-    fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+    fn portion<S: Bytes>(
+        s: S,
+        _: Direction,
+        portion: Portion,
+        block: [S::Byte; 16],
+        keys: &[S::Key],
+    ) -> [S::Byte; 16] {
         let mut all = InRegisters { s, block, keys };
-        Self::passes(&mut all, keys.len());
+        passes_of(portion, &mut all, keys.len());
         all.block
+    }
+}
+
+/// The passes of a portion, given the length of its round keys in bytes.
+#[inline(always)]
+fn passes_of<P: Passes>(portion: Portion, passes: &mut P, round_keys: usize) {
+    let mut rest = round_keys;
+    if portion != Portion::Last {
+        passes.pass::<Begin>();
+        rest -= 16;
+    }
+    let after = if portion == Portion::First { 0 } else { 16 };
+    'rounds: loop {
+        for _ in 0..3 {
+            passes.pass::<Round<false>>();
+            passes.pass::<Round<true>>();
+            rest -= 16;
+            // All rounds are a multiple of six.
+            if portion != Portion::All && rest == after {
+                break 'rounds;
+            }
+        }
+        if rest == after {
+            break;
+        }
+        passes.pass::<Middle>();
+        rest -= 16;
+    }
+    if portion != Portion::First {
+        passes.pass::<End>();
     }
 }
 

@@ -21,7 +21,7 @@ use crate::kernel::{Part, Parts, TilePart, boxed};
 pub(crate) static PARTS: Parts = Parts {
     steps: |cipher| vec![(Part::whole(cipher.family()), 0)],
     runs: &[],
-    expand: |key, _| boxed(Entry::of(key.cipher().family()).expand(key)),
+    expand: |key, features| boxed(Entry::of(key.cipher().family()).expand(key, features)),
 };
 
 /// A cipher of bytes or of words with its state in lanes, `N` bundles side by side.

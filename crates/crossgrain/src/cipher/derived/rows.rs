@@ -16,7 +16,7 @@ use crate::arch::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 use crate::block::Direction;
 use crate::cipher::sliced::Integer;
 use crate::cipher::substitution::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Substitution};
-use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
+use crate::cipher::{self, Description, OnBytes, OnWords, Portion, Scheduled, Visitor, Work, visit};
 use crate::kernel::{Keys, Part};
 use crate::layout::repr::Repr;
 use crate::variant::table::{bitsliced, by, part};
@@ -95,8 +95,10 @@ fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Substitution<W>, const N: usiz
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys.of(direction))?))
     };
-    let instructions =
-        |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
+    let instructions = |direction| {
+        Work::on_bytes::<C>(direction, Portion::All)
+            .instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP)
+    };
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
@@ -105,8 +107,10 @@ fn passes<C: OnBytes + Scheduled, W: ByteLanes, Y: Substitution<W>>(rows: &mut V
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(InPasses::<C, W, Y>::new(isa, direction, keys.of(direction))?))
     };
-    let instructions =
-        |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
+    let instructions = |direction| {
+        Work::on_bytes::<C>(direction, Portion::All)
+            .instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP)
+    };
     let way = [Y::NAME, "passes"].join(if Y::NAME.is_empty() { "" } else { "-" });
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way, bind, instructions, rows);
 }
@@ -120,7 +124,8 @@ fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Substitution<W>, cons
     };
     // Instructions wait for one another. A single bundle takes about twice the time that the ports need.
     let instructions = |direction| {
-        let work = Work::on_words::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
+        let work = Work::on_words::<C>(direction, Portion::All)
+            .instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
         work * (1.0 + 1.0 / N as f64)
     };
     whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
@@ -140,7 +145,7 @@ fn gates_of_bytes<C: OnBytes + Scheduled, W: Integer>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(BytesOnGates::<C, W>::new(direction, round_keys::<C>(keys)?)))
     };
-    let instructions = |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE;
+    let instructions = |direction| Work::on_bytes::<C>(direction, Portion::All).gates::<C>(1) * OF_GATE;
     whole::<C, Portable>(bitsliced::<W>(), "", bind, instructions, rows);
 }
 
@@ -148,6 +153,6 @@ fn gates_of_words<C: OnWords + Scheduled, W: Integer>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(WordsOnGates::<C, W>::new(direction, round_keys::<C>(keys)?)))
     };
-    let instructions = |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE;
+    let instructions = |direction| Work::on_words::<C>(direction, Portion::All).gates::<C>(4) * OF_GATE;
     whole::<C, Portable>(bitsliced::<W>(), "", bind, instructions, rows);
 }

@@ -9,7 +9,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
+use super::{Bytes, Description, KeyBytes, OnBytes, Portion, Scheduled};
 use crate::arch::{each, unrolled, written_out};
 use crate::block::{Block, Direction};
 
@@ -51,6 +51,12 @@ impl Description for Kuznyechik {
         }
         [product(0), product(1), product(2), product(3), product(4), product(5), product(6)]
     };
+
+    /// The last round and the addition after it.
+    const LAST_KEYS: usize = 2;
+
+    /// The bytes that the first steps of L compute in encryption.
+    const EARLY: usize = 12;
 }
 
 impl Scheduled for Kuznyechik {
@@ -116,25 +122,48 @@ const fn l(mut x: Block) -> Block {
 
 impl OnBytes for Kuznyechik {
     #[inline(always)]
-    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
-        let (rounds, last) = keys.split_at(keys.len() - 16);
+    fn portion<S: Bytes>(
+        s: S,
+        direction: Direction,
+        portion: Portion,
+        block: [S::Byte; 16],
+        keys: &[S::Key],
+    ) -> [S::Byte; 16] {
         let encrypts = direction == Direction::Encrypt;
-        let (mut x, sbox) = if encrypts { (block, 0) } else { (reversed(block), 1) };
-        let mut keys = rounds.as_chunks::<16>().0.iter();
-        // The loop alternates between S-boxes and L, so the code of each exists only once. Decryption begins
-        // with L.
-        let mut substitutes = encrypts;
-        for _ in 0..2 * keys.len() {
-            if substitutes && let Some(key) = keys.next() {
-                x = written_out!(i < 16 => s.substitute_sum(x[i], &key[i], sbox));
-            } else {
-                x = mix(s, x);
+        let (begins, ends) = (portion != Portion::Last, portion != Portion::First);
+        let (rounds, last) = keys.split_at(keys.len() - if ends { 16 } else { 0 });
+        let mut x = if encrypts || !begins { block } else { reversed(block) };
+        let sbox = usize::from(!encrypts);
+        let (rounds, _) = rounds.as_chunks();
+        if let (Portion::Last, [key]) = (portion, rounds) {
+            // Without a loop, so that steps of L whose bytes are not used are left out.
+            x = if encrypts { mix(s, layer(s, x, key, sbox)) } else { layer(s, mix(s, x), key, sbox) };
+        } else {
+            // The loop alternates between S-boxes and L, so the code of each exists only once. Decryption
+            // begins with L.
+            let mut keys = rounds.iter();
+            let mut substitutes = encrypts;
+            for _ in 0..2 * keys.len() {
+                if substitutes && let Some(key) = keys.next() {
+                    x = layer(s, x, key, sbox);
+                } else {
+                    x = mix(s, x);
+                }
+                substitutes = !substitutes;
             }
-            substitutes = !substitutes;
+        }
+        if !ends {
+            return x;
         }
         x = written_out!(i < 16 => s.add_key(x[i], &last[i]));
         if encrypts { x } else { reversed(x) }
     }
+}
+
+/// Adds a round key and substitutes.
+#[inline(always)]
+fn layer<S: Bytes>(s: S, x: [S::Byte; 16], key: &[S::Key; 16], sbox: usize) -> [S::Byte; 16] {
+    written_out!(i < 16 => s.substitute_sum(x[i], &key[i], sbox))
 }
 
 /// The bytes in reversed order, on which the inverse of L is L.

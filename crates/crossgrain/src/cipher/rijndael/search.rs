@@ -16,7 +16,7 @@ use super::WideBlocks;
 use crate::arch::{ByteLanes, Wiped};
 use crate::block::Direction;
 use crate::cipher::aes::description::{Aes, WideRounds, expand_in_place, round_key_bytes};
-use crate::cipher::derived::search::registers::{Search, Tried};
+use crate::cipher::derived::search::registers::{Search, Tried, differing};
 use crate::cipher::key_lanes::{Byte, KeyLanes};
 use crate::cipher::substitution::Substitution;
 use crate::kernel::search::{Inner, Known as KnownBlock, SearchPart, TableReuse};
@@ -66,16 +66,16 @@ where
     }
 
     #[inline(always)]
-    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+    fn differing<W: ByteLanes, Y: Substitution<W>>(
         lanes: KeyLanes<'_, Aes, W, Y>,
-        direction: Direction,
+        known: &KnownBlock<BYTES>,
         key: &[Byte<W>],
-        block: [Byte<W>; BYTES],
         round_keys: &mut [Byte<W>],
-    ) -> [Byte<W>; BYTES] {
+    ) -> W {
         round_keys[..key.len()].copy_from_slice(key);
-        expand_in_place::<_, BYTES>(lanes, key.len(), direction, round_keys);
-        Aes::wide_rounds(lanes, direction, block, round_keys)
+        expand_in_place::<_, BYTES>(lanes, key.len(), known.direction, round_keys);
+        let block = Aes::wide_rounds(lanes, known.direction, lanes.same(&known.input), round_keys);
+        differing(lanes, known, &block)
     }
 }
 

@@ -8,7 +8,7 @@
 //! for the cipher, §4 for the key schedule, appendix A for the S-boxes. `tests/serpent.rs` compares this with
 //! the submission's standard description, whose linear transformation is a table.
 
-use std::ops::BitXor;
+use std::ops::{BitXor, Range};
 use std::slice::Iter;
 
 use zeroize::Zeroizing;
@@ -17,7 +17,7 @@ use super::schedule::Schedule;
 use crate::arch::{Lanes, Portable, each, unrolled};
 use crate::block::{Block, Direction};
 use crate::cipher::sbox::Sbox;
-use crate::cipher::{ByHand, Description, RoundKeys};
+use crate::cipher::{ByHand, Description, Portion, RoundKeys};
 
 /// Serpent.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ pub const S_BOXES: [[u8; 16]; 8] = [
 impl Description for Serpent {
     /// Serpent has no 8-bit S-boxes.
     const BOXES: &'static [Sbox] = &[];
+
+    /// The last eight rounds and the key addition after them: S-boxes repeat after eight rounds.
+    const LAST_KEYS: usize = 9;
 }
 
 impl ByHand for Serpent {
@@ -129,6 +132,18 @@ pub fn inv_transform<W: Moves>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     [x0.rotated::<{ 32 - 13 }>(), x1, x2.rotated::<{ 32 - 3 }>(), x3]
 }
 
+/// The rounds in a portion, by their number in encryption. Eight rounds are the last ones.
+#[inline(always)]
+pub(super) const fn rounds_of(direction: Direction, portion: Portion) -> Range<usize> {
+    match (portion, direction) {
+        (Portion::All, _) => 0..ROUNDS,
+        (Portion::First, Direction::Encrypt) => 0..ROUNDS - 8,
+        (Portion::First, Direction::Decrypt) => 8..ROUNDS,
+        (Portion::Last, Direction::Encrypt) => ROUNDS - 8..ROUNDS,
+        (Portion::Last, Direction::Decrypt) => 0..8,
+    }
+}
+
 /// The rounds over any state: the words of one block or of many, with their round keys.
 ///
 /// Methods must be `#[inline(always)]` where the rounds are a kernel.
@@ -145,8 +160,20 @@ pub trait Rounds {
 
     /// Encrypts.
     #[inline(always)]
-    fn encrypt(&mut self, mut state: [Self::Word; 4]) -> [Self::Word; 4] {
-        for eight in (0..ROUNDS).step_by(8) {
+    fn encrypt(&mut self, state: [Self::Word; 4]) -> [Self::Word; 4] {
+        self.encrypt_portion(Portion::All, state)
+    }
+
+    /// Decrypts.
+    #[inline(always)]
+    fn decrypt(&mut self, state: [Self::Word; 4]) -> [Self::Word; 4] {
+        self.decrypt_portion(Portion::All, state)
+    }
+
+    /// Computes a portion of the rounds of encryption.
+    #[inline(always)]
+    fn encrypt_portion(&mut self, portion: Portion, mut state: [Self::Word; 4]) -> [Self::Word; 4] {
+        for eight in rounds_of(Direction::Encrypt, portion).step_by(8) {
             unrolled!(index in [0 1 2 3 4 5 6 7] {
                 let keyed = self.add_key(state, eight, index);
                 state = Self::substitute(Direction::Encrypt, index, keyed);
@@ -155,14 +182,16 @@ pub trait Rounds {
                 }
             });
         }
-        self.add_key(state, ROUNDS, 0)
+        if portion == Portion::First { state } else { self.add_key(state, ROUNDS, 0) }
     }
 
-    /// Decrypts.
+    /// Computes a portion of the rounds of decryption.
     #[inline(always)]
-    fn decrypt(&mut self, state: [Self::Word; 4]) -> [Self::Word; 4] {
-        let mut state = self.add_key(state, ROUNDS, 0);
-        for eight in (0..ROUNDS).step_by(8).rev() {
+    fn decrypt_portion(&mut self, portion: Portion, mut state: [Self::Word; 4]) -> [Self::Word; 4] {
+        if portion != Portion::Last {
+            state = self.add_key(state, ROUNDS, 0);
+        }
+        for eight in rounds_of(Direction::Decrypt, portion).step_by(8).rev() {
             unrolled!(index in [7 6 5 4 3 2 1 0] {
                 if eight + index < ROUNDS - 1 {
                     state = inv_transform(state);

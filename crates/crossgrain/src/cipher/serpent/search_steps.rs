@@ -1,5 +1,5 @@
-//! The steps of a search for a Serpent key: the key schedule and all rounds, each on words (`vsliced`) or on bits
-//! of many keys (`bitsliced`).
+//! The steps of a search for a Serpent key: the key schedule, the first 24 rounds and the last eight, each on words
+//! (`vsliced`) or on bits of many keys (`bitsliced`).
 //!
 //! The kernel of a complete search computes round keys along with the rounds, and stores none. These steps store
 //! them, so that each step may have another representation.
@@ -11,13 +11,14 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 
 use super::bitsliced::{Bundle, KeyBits};
-use super::description::{ROUNDS, Rounds as _, words_of};
+use super::description::{ROUNDS, Rounds as _, rounds_of, words_of};
 use super::linear_circuit::Places;
 use super::sbox_circuit;
 use super::schedule::{KeyWord, Schedule};
 use super::vsliced::State;
 use crate::arch::{Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
 use crate::block::{Cipher, Direction};
+use crate::cipher::Portion;
 use crate::kernel::search::{Batch, KeyStep, Known};
 
 /// The four words of a bundle's blocks in a tile.
@@ -110,47 +111,53 @@ impl<T: InTile> Kernel for Expand<'_, T> {
     }
 }
 
-/// All rounds on words.
-pub struct WordRounds<W: Lane32> {
+/// A portion of the rounds on words: the first rounds or, with `LAST`, the last ones.
+pub struct WordRounds<W: Lane32, const LAST: bool> {
     isa: W::Isa,
     direction: Direction,
     input: [u32; 4],
 }
 
-impl<W: Lane32> WordRounds<W> {
+impl<W: Lane32, const LAST: bool> WordRounds<W, LAST> {
     /// The step for this known block.
     pub fn new(isa: W::Isa, known: &Known) -> Self {
         Self { isa, direction: known.direction, input: words_of(&known.input) }
     }
 }
 
-impl<W: Lane32> fmt::Debug for WordRounds<W> {
+impl<W: Lane32, const LAST: bool> fmt::Debug for WordRounds<W, LAST> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "serpent::WordRounds({} bits)", W::BITS)
     }
 }
 
-impl<W: Lane32> KeyStep for WordRounds<W> {
+impl<W: Lane32, const LAST: bool> KeyStep for WordRounds<W, LAST> {
     fn run(&self, batch: &mut Batch) {
         match self.direction {
-            Direction::Encrypt => self.isa.enter(OnWords::<W, false>(self, batch)),
-            Direction::Decrypt => self.isa.enter(OnWords::<W, true>(self, batch)),
+            Direction::Encrypt => self.isa.enter(OnWords::<W, LAST, false>(self, batch)),
+            Direction::Decrypt => self.isa.enter(OnWords::<W, LAST, true>(self, batch)),
         }
     }
 }
 
-struct OnWords<'a, W: Lane32, const BACK: bool>(&'a WordRounds<W>, &'a mut Batch);
+struct OnWords<'a, W: Lane32, const LAST: bool, const BACK: bool>(&'a WordRounds<W, LAST>, &'a mut Batch);
 
-impl<W: Lane32, const BACK: bool> Kernel for OnWords<'_, W, BACK> {
+impl<W: Lane32, const LAST: bool, const BACK: bool> Kernel for OnWords<'_, W, LAST, BACK> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(&WordRounds { isa, input, .. }, Batch { keys, round_keys, state: tile, .. }) = self;
         for bundle in 0..*keys / <W as InTile>::LANES {
-            let input: State<W> = each!(i < 4 => W::splat_lanes(isa, input[i]));
+            let input: State<W> =
+                if LAST { W::read(isa, tile, bundle) } else { each!(i < 4 => W::splat_lanes(isa, input[i])) };
             let mut rounds = UnderKeys::<W> { isa, bundle, round_keys };
-            let state = if BACK { rounds.decrypt(input) } else { rounds.encrypt(input) };
+            let portion = if LAST { Portion::Last } else { Portion::First };
+            let state = if BACK {
+                rounds.decrypt_portion(portion, input)
+            } else {
+                rounds.encrypt_portion(portion, input)
+            };
             W::write(state, isa, tile, bundle);
         }
     }
@@ -181,17 +188,18 @@ impl<W: Lane32> super::description::Rounds for UnderKeys<'_, W> {
     }
 }
 
-/// All rounds on bits.
+/// A portion of the rounds on bits.
 pub struct BitRounds<W: Register> {
     isa: W::Isa,
+    portion: Portion,
     direction: Direction,
     input: [u32; 4],
 }
 
 impl<W: Register> BitRounds<W> {
     /// The step for this known block.
-    pub fn new(isa: W::Isa, known: &Known) -> Self {
-        Self { isa, direction: known.direction, input: words_of(&known.input) }
+    pub fn new(isa: W::Isa, portion: Portion, known: &Known) -> Self {
+        Self { isa, portion, direction: known.direction, input: words_of(&known.input) }
     }
 }
 
@@ -214,29 +222,34 @@ impl<W: Register> Kernel for OnBits<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        let Self(&BitRounds { isa, direction, input, .. }, Batch { keys, round_keys, state, .. }) = self;
+        let Self(&BitRounds { isa, portion, direction, input }, batch) = self;
+        let Batch { keys, round_keys, state, .. } = batch;
+        let is_encrypting = direction == Direction::Encrypt;
+        let rounds = rounds_of(direction, portion);
         for number in 0..*keys / W::BITS {
             let words: &mut [W; TILE_WORDS] = state.bundle_mut(isa, number);
-            for (at, word) in words.iter_mut().enumerate() {
-                *word = W::splat(isa, 0_u64.wrapping_sub(u64::from(input[at / 32] >> (at % 32) & 1)));
+            if portion == Portion::First {
+                for (at, word) in words.iter_mut().enumerate() {
+                    *word = W::splat(isa, 0_u64.wrapping_sub(u64::from(input[at / 32] >> (at % 32) & 1)));
+                }
             }
             let key = |round: usize| KeyBits::<W>(round_keys[round].bundle(isa, number));
             let mut bundle = Bundle { words, places: Places::OWN };
-            if direction == Direction::Decrypt {
+            if portion == Portion::First && !is_encrypting {
                 bundle.mix_key(isa, key(ROUNDS));
             }
-            for turn in 0..ROUNDS {
-                let round = if direction == Direction::Encrypt { turn } else { ROUNDS - 1 - turn };
+            for turn in 0..rounds.len() {
+                let round = if is_encrypting { rounds.start + turn } else { rounds.end - 1 - turn };
                 let transforms = round + 1 < ROUNDS;
-                if transforms && direction == Direction::Decrypt {
+                if transforms && !is_encrypting {
                     bundle.transform(direction);
                 }
                 bundle.s_boxes::<true>(isa, direction, round, key(round));
-                if transforms && direction == Direction::Encrypt {
+                if transforms && is_encrypting {
                     bundle.transform(direction);
                 }
             }
-            if direction == Direction::Encrypt {
+            if portion == Portion::Last && is_encrypting {
                 bundle.mix_key(isa, key(ROUNDS));
             }
             bundle.places.settle(bundle.words);

@@ -8,7 +8,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::Sbox;
-use super::{Description, KeyBytes, OnWords, Scheduled, Words};
+use super::{Description, KeyBytes, OnWords, Portion, Scheduled, Words};
 use crate::arch::each;
 use crate::block::Direction;
 
@@ -29,6 +29,12 @@ fn ck(round: usize) -> u32 {
 
 impl Description for Sm4 {
     const BOXES: &'static [Sbox] = &[Sbox::new(S)];
+
+    /// The last four rounds.
+    const LAST_KEYS: usize = 1;
+
+    /// The last word, which the last three rounds do not change.
+    const EARLY: usize = 12;
 }
 
 impl Scheduled for Sm4 {
@@ -59,7 +65,13 @@ impl Scheduled for Sm4 {
 
 impl OnWords for Sm4 {
     #[inline(always)]
-    fn rounds<S: Words>(s: S, _: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4] {
+    fn portion<S: Words>(
+        s: S,
+        _: Direction,
+        portion: Portion,
+        block: [S::Word; 4],
+        keys: &[S::Key],
+    ) -> [S::Word; 4] {
         let [mut a, mut b, mut c, mut d] = block;
         for keys in keys.as_chunks::<4>().0 {
             a = s.add(a, t(s, [b, c, d], &keys[0]));
@@ -67,7 +79,7 @@ impl OnWords for Sm4 {
             c = s.add(c, t(s, [d, a, b], &keys[2]));
             d = s.add(d, t(s, [a, b, c], &keys[3]));
         }
-        [d, c, b, a]
+        if portion == Portion::First { [a, b, c, d] } else { [d, c, b, a] }
     }
 }
 

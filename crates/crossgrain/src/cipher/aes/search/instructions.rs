@@ -12,7 +12,7 @@ use std::fmt;
 
 use super::{begins, column, start};
 use crate::arch::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
-use crate::block::{Block, Cipher, Direction};
+use crate::block::{Block, Cipher, Direction, Family};
 use crate::cipher::aes::lane_schedule::{LaneSchedule, WORDS_MAX, group, round_key};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, TableReuse};
 
@@ -122,11 +122,13 @@ pub fn search<W: AesLanes + Lane32>(
     cipher: Cipher,
     known: &Known,
 ) -> Option<Box<dyn SearchPart>> {
-    Some(match cipher {
-        Cipher::Aes128 => Box::new(Search::<W, 4>::new(isa, known)),
-        Cipher::Aes192 => Box::new(Search::<W, 6>::new(isa, known)),
-        Cipher::Aes256 => Box::new(Search::<W, 8>::new(isa, known)),
-        _ => return None,
+    if cipher.family() != Family::Aes {
+        return None;
+    }
+    Some(match cipher.key_bytes() {
+        16 => Box::new(Search::<W, 4>::new(isa, known)),
+        24 => Box::new(Search::<W, 6>::new(isa, known)),
+        _ => Box::new(Search::<W, 8>::new(isa, known)),
     })
 }
 

@@ -25,7 +25,7 @@ pub use lanes::{Byte, CipherByte, LaneByte};
 pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 
 use crate::arch::{Isa, Kernel, each, unrolled};
-use crate::block::{Block, Cipher, Direction};
+use crate::block::{Block, Cipher, Direction, Family};
 use crate::cipher::aes::scalar::{mix_column, sub_word};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, SearchPart, TableReuse};
 
@@ -187,11 +187,13 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
 
 /// The kernel for a cipher's keys on one known block. `None` for ciphers other than AES.
 pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option<Box<dyn SearchPart>> {
-    Some(match cipher {
-        Cipher::Aes128 => Box::new(Search::<B, 4>::new(isa, cipher, known)),
-        Cipher::Aes192 => Box::new(Search::<B, 6>::new(isa, cipher, known)),
-        Cipher::Aes256 => Box::new(Search::<B, 8>::new(isa, cipher, known)),
-        _ => return None,
+    if cipher.family() != Family::Aes {
+        return None;
+    }
+    Some(match cipher.key_bytes() {
+        16 => Box::new(Search::<B, 4>::new(isa, cipher, known)),
+        24 => Box::new(Search::<B, 6>::new(isa, cipher, known)),
+        _ => Box::new(Search::<B, 8>::new(isa, cipher, known)),
     })
 }
 

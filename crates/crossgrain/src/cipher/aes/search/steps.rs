@@ -20,11 +20,12 @@ use super::lanes::LaneByte;
 use super::{COMPARED, Rounds, Target, from};
 use crate::arch::{AesLanes, Isa, Kernel, Lane32, TILE_BYTES, Tile, each};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
-use crate::cipher::aes::description::{SubWord, expand};
+use crate::cipher::Description as _;
+use crate::cipher::aes::description::{Aes, SubWord, expand};
 use crate::cipher::aes::lane_schedule::{LaneSchedule, group};
 use crate::cipher::aes::scalar::inv_mix_column;
 use crate::cipher::aes::table::{shift_rows_from, sub_table, t_tables};
-use crate::kernel::search::{Batch, KeyStep, Known, LAST_ROUNDS};
+use crate::kernel::search::{Batch, KeyStep, Known};
 
 /// The key schedule on bytes or bits of many keys.
 pub struct Schedule<B: LaneByte> {
@@ -141,7 +142,7 @@ impl<B: LaneByte, const BACK: bool> Kernel for First<'_, B, BACK> {
         for bundle in 0..*keys / B::LANES {
             let key = words::<B>(isa, &round_keys[if BACK { count } else { 0 }], bundle);
             let mut state: [B; 16] = each!(i < 16 => B::of(isa, &input[i]).sum(key[i / 4][i % 4]));
-            for turn in 1..=count - LAST_ROUNDS {
+            for turn in 1..=count - Aes::LAST_KEYS {
                 let round = if BACK { count - turn } else { turn };
                 state = rounds.round::<4, BACK>(state, &words(isa, &round_keys[round], bundle), round);
             }

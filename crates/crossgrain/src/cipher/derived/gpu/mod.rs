@@ -133,7 +133,7 @@ fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
 
 /// The round keys: one word of 32 equal bits per key bit.
 fn keys(task: Task, key: &Key) -> Zeroizing<Vec<u32>> {
-    let keys = Entry::of(key.cipher().family()).expand(key);
+    let keys = Entry::of(key.cipher().family()).expand_by_gates(key);
     let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
     let spread = |&byte: &u8| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1)));
     words.extend(keys.of(direction(task)).iter().flat_map(spread));

@@ -5,20 +5,25 @@
 //! * Bytes of many keys in registers: `steps`.
 //! * Blocks by table look-ups: [`TableSchedule`] and [`TableRounds`].
 //!
-//! Invariant: all known bits are compared, so reported keys are right. Except in the look-ups, no branch or
-//! index depends on a key, apart from the result of the comparison.
+//! The rounds are two steps, the first rounds and the last ones, so that the last ones may have another
+//! representation. On registers, this step computes only four bytes if these are known.
+//!
+//! Invariant: except in the look-ups, no branch or index depends on a key, apart from the result of the
+//! comparison.
 
 pub mod registers;
 #[cfg(feature = "search-steps")]
 pub mod steps;
 
 use std::fmt;
+use std::ops::Range;
 
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
-use crate::cipher::{Entry, KEYS_AT_ONCE};
+use crate::cipher::{Entry, KEYS_AT_ONCE, Portion};
 use crate::kernel::search::{Batch, KeyStep, Known};
+use crate::kernel::search_sizes;
 
 /// The key schedule on bits of 64 keys.
 #[derive(Clone, Copy, Debug)]
@@ -45,33 +50,39 @@ impl KeyStep for Schedule {
     }
 }
 
-/// All rounds on bits of the known block under 64 keys.
-#[derive(Clone, Copy)]
+/// A portion of the rounds on bits of the known block under 64 keys.
+#[derive(Clone)]
 pub struct Rounds {
     entry: &'static Entry,
+    portion: Portion,
     direction: Direction,
     input: Block,
+    /// The round keys of this portion, in blocks.
+    keys: Range<usize>,
 }
 
 impl Rounds {
     /// The step for keys of a cipher.
-    pub fn new(cipher: Cipher, known: &Known) -> Self {
+    pub fn new(portion: Portion, cipher: Cipher, known: &Known) -> Self {
         let Known { direction, input, .. } = *known;
-        Self { entry: Entry::of(cipher.family()), direction, input }
+        let last = search_sizes(cipher).of_last_rounds(direction);
+        let keys = if portion == Portion::Last { last } else { 0..last.start };
+        Self { entry: Entry::of(cipher.family()), portion, direction, input, keys }
     }
 }
 
 impl fmt::Debug for Rounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Rounds({:?})", self.entry)
+        write!(f, "Rounds({:?}, {:?})", self.entry, self.portion)
     }
 }
 
 impl KeyStep for Rounds {
     fn run(&self, batch: &mut Batch) {
-        let Self { entry, direction, input } = self;
+        let Self { entry, portion, direction, ref input, ref keys } = *self;
         for bundle in 0..batch.keys / KEYS_AT_ONCE {
-            entry.under_keys(&batch.round_keys, *direction, input, &mut batch.state, bundle);
+            let round_keys = &batch.round_keys[keys.clone()];
+            entry.under_keys(portion, round_keys, (direction, input), &mut batch.state, bundle);
         }
     }
 }
@@ -98,22 +109,26 @@ impl KeyStep for TableSchedule {
     }
 }
 
-/// All rounds by table look-ups, one key after another. The addresses depend on the keys.
-#[derive(Clone, Copy, Debug)]
+/// A portion of the rounds by table look-ups, one key after another. The addresses depend on the keys.
+#[derive(Clone, Debug)]
 pub struct TableRounds(pub Rounds);
 
 impl KeyStep for TableRounds {
     fn run(&self, batch: &mut Batch) {
-        let Self(Rounds { entry, direction, input }) = *self;
+        let Self(Rounds { entry, portion, direction, input, keys: of_portion }) = self;
         let Batch { keys, round_keys, state, .. } = batch;
+        let round_keys = &round_keys[of_portion.clone()];
         let mut schedule = Zeroizing::new(vec![0; BLOCK_BYTES * round_keys.len()]);
         for number in 0..*keys {
             let place = number * BLOCK_BYTES..(number + 1) * BLOCK_BYTES;
-            for (round_key, tile) in schedule.chunks_exact_mut(BLOCK_BYTES).zip(&*round_keys) {
+            for (round_key, tile) in schedule.chunks_exact_mut(BLOCK_BYTES).zip(round_keys) {
                 round_key.copy_from_slice(&tile.bytes()[place.clone()]);
             }
-            let block = entry.under_key(&schedule, direction, input);
-            state.bytes_mut()[place].copy_from_slice(&block);
+            let block = &mut state.bytes_mut().as_chunks_mut().0[number];
+            if *portion != Portion::Last {
+                *block = *input;
+            }
+            entry.under_key(*portion, &schedule, *direction, block);
         }
     }
 }

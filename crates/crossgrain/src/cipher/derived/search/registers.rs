@@ -11,10 +11,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::arch::{ByteLanes, Isa, Kernel, each, eight};
-use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::cipher::Scheduled;
-use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
+use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::key_lanes::{Byte, Constants, KeyLanes};
 use crate::cipher::substitution::Substitution;
+use crate::cipher::under_keys::UnderKeys;
+use crate::cipher::{Description, KeyBytes as _, Portion, Scheduled};
 use crate::kernel::search::{Known, Lanes, START_BLOCKS, TableReuse, copy_key, transposed};
 use crate::layout::repr::block_of_lane;
 
@@ -30,14 +31,14 @@ pub trait Tried<const BYTES: usize>: Send + Sync + 'static {
     /// Bytes of the round keys of a key.
     fn round_key_bytes(key_bytes: usize) -> usize;
 
-    /// Encrypts or decrypts one block per lane under `key`. `round_keys` has as many bytes as they take.
-    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+    /// Tries one key per lane: returns bytes that are zero in the lanes whose key may be right. `round_keys` has as
+    /// many bytes as they take.
+    fn differing<W: ByteLanes, Y: Substitution<W>>(
         lanes: KeyLanes<'_, Self::Cipher, W, Y>,
-        direction: Direction,
+        known: &Known<BYTES>,
         key: &[Byte<W>],
-        block: [Byte<W>; BYTES],
         round_keys: &mut [Byte<W>],
-    ) -> [Byte<W>; BYTES];
+    ) -> W;
 }
 
 impl<U: UnderKeys> Tried<BLOCK_BYTES> for U {
@@ -48,19 +49,36 @@ impl<U: UnderKeys> Tried<BLOCK_BYTES> for U {
     }
 
     #[inline(always)]
-    fn crypt<W: ByteLanes, Y: Substitution<W>>(
+    fn differing<W: ByteLanes, Y: Substitution<W>>(
         lanes: KeyLanes<'_, U::Cipher, W, Y>,
-        direction: Direction,
+        known: &Known,
         key: &[Byte<W>],
-        block: [Byte<W>; BLOCK_BYTES],
         round_keys: &mut [Byte<W>],
-    ) -> [Byte<W>; BLOCK_BYTES] {
+    ) -> W {
+        let direction = known.direction;
         U::Cipher::round_keys(lanes, key, direction, &mut |place, bytes: &[Byte<W>]| {
             // This closure only copies, so it need not be inlined.
             round_keys[place..][..bytes.len()].copy_from_slice(bytes);
         });
-        U::rounds(lanes, direction, block, round_keys)
+        let block = U::portion(lanes, direction, Portion::All, lanes.same(&known.input), round_keys);
+        differing(lanes, known, &block)
     }
+}
+
+/// The OR of the differences between blocks and the known one.
+#[inline(always)]
+pub fn differing<C: Description, W: ByteLanes, Y: Substitution<W>, const BYTES: usize>(
+    lanes: KeyLanes<'_, C, W, Y>,
+    known: &Known<BYTES>,
+    block: &[Byte<W>; BYTES],
+) -> W {
+    let mut differing = lanes.constant(0).0;
+    for (i, byte) in block.iter().enumerate() {
+        let (output, mask) = (lanes.constant(known.output[i]).0, lanes.constant(known.mask[i]).0);
+        let difference = (byte.0 ^ output) & mask;
+        differing = W::ternary::<0xfe>(differing, difference, difference);
+    }
+    differing
 }
 
 /// A kernel for one known block of `BYTES` bytes, with room for `ROOM` bytes of round keys.
@@ -176,21 +194,14 @@ impl<U: Tried<BYTES>, W: ByteLanes, Y: Substitution<W>, const BYTES: usize, cons
     #[inline(always)]
     fn run(self) -> bool {
         let Self { search, bundles, outer, found } = self;
-        let Search { isa, key_bytes, known: Known { direction, input, output, mask }, .. } = *search;
+        let Search { isa, key_bytes, ref known, .. } = *search;
         let lanes = KeyLanes::<U::Cipher, W, Y>::new(isa, &search.constants);
         let mut round_keys = [Byte(W::splat(isa, 0)); ROOM];
         let round_keys = &mut round_keys[..U::round_key_bytes(key_bytes)];
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found) {
             let key = each!(i < KEY_BYTES => Byte(inner[i] ^ same(isa, outer[i])));
-            let block = each!(i < BYTES => Byte(same(isa, input[i])));
-            let block = U::crypt(lanes, direction, &key[..key_bytes], block, round_keys);
-            let mut differing = W::splat(isa, 0);
-            for i in 0..BYTES {
-                let difference = (block[i].0 ^ same(isa, output[i])) & same(isa, mask[i]);
-                differing = W::ternary::<0xfe>(differing, difference, difference);
-            }
-            *found = differing.zero_bytes();
+            *found = U::differing(lanes, known, &key[..key_bytes], round_keys).zero_bytes();
             any |= *found;
         }
         any != 0
