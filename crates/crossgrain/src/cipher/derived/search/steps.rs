@@ -115,6 +115,7 @@ impl<U: UnderKeys, W: ByteLanes, Y: Substitution<W>, const STEP: usize> OnBytes<
     fn end(&self, lanes: KeyLanes<'_, U::Cipher, W, Y>, batch: &mut Batch) {
         let Self { isa, ref known, .. } = *self;
         let Batch { keys, round_keys, state, .. } = batch;
+        const { assert!(U::Cipher::LAST_KEYS <= LAST_KEYS_MAX, "more round keys than there is room for") };
         let last = &round_keys[round_keys.len() - U::Cipher::LAST_KEYS..];
         let mut schedule = [Byte(W::splat(isa, 0)); BLOCK_BYTES * LAST_KEYS_MAX];
         let schedule = &mut schedule[..BLOCK_BYTES * U::Cipher::LAST_KEYS];
