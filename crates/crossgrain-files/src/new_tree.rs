@@ -159,7 +159,7 @@ impl Drop for NewTree {
 pub struct TreeRemover(Staging);
 
 impl TreeRemover {
-    /// Removes the tree. Another thread may still create entries, so the removal is repeated for two seconds at most. Does
+    /// Removes the tree. Another thread may still create entries, so the removal is repeated up to a limit. Does
     /// nothing if the tree is finished, or if another directory has its name.
     ///
     /// # Errors
@@ -240,7 +240,7 @@ impl Staging {
     }
 
     /// Removes the staging directory with all its contents, if it still has its name. Repeats this while another
-    /// thread creates entries, for [`PATIENCE`] at most.
+    /// thread creates entries, up to a limit.
     fn remove(&self) -> io::Result<()> {
         let start = Instant::now();
         for tries in 1_u32.. {
@@ -252,12 +252,9 @@ impl Staging {
                 .and_then(|()| Ok(unlinkat(&self.parent, self.name(), AtFlags::REMOVEDIR)?));
             match done {
                 Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                    if start.elapsed() > PATIENCE {
-                        return Err(error);
-                    }
+                Err(error) if tries > TRIES && !(is_passing(&error) && start.elapsed() < PATIENCE) => {
+                    return Err(error);
                 }
-                Err(error) if tries > TRIES => return Err(error),
                 Err(_) => {}
             }
         }
@@ -265,11 +262,16 @@ impl Staging {
     }
 }
 
-/// How long the removal of a tree is repeated while entries appear.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Whether another thread that creates entries may be the cause. A directory that changes while it is read may
+/// name an entry that is gone.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound)
+}
 
-/// How often it is repeated after other errors, such as that of an entry that vanished.
+/// How often and how long the removal of a tree is repeated at least while entries appear. A try takes
+/// microseconds or, with thousands of entries on a slow disk, seconds.
 const TRIES: u32 = 100;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Removes all entries of a directory that only the user can enter.
 ///

@@ -30,7 +30,7 @@ const INV_S_BOXES: [&str; 8] =
     ["inv_s0", "inv_s1", "inv_s2", "inv_s3", "inv_s4", "inv_s5", "inv_s6", "inv_s7"];
 
 /// Every cipher step that has gates: its kind of word, and its only source text by file and function.
-const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
+const STEPS: [(&str, Kind, &str, &[&str]); 17] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward_input", "forward_output"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
@@ -40,6 +40,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ("MixColumns", Kind::Bytes, "cipher/aes/search/substitute.rs", &["mix_column"]),
     ("InvMixColumns", Kind::Bytes, "cipher/aes/search/substitute.rs", &["inv_mix_column"]),
     ("MixColumns", Kind::Integer, "cipher/aes/scalar.rs", &["mix_column"]),
+    ("π and its inverse", Kind::Bits, "circuit/pi_sbox.rs", &["function", "multiply", "add_if_zero"]),
     ("S-boxes", Kind::Bits, "cipher/serpent/sbox_circuit/three.rs", &S_BOXES),
     ("S-boxes", Kind::TwoInputs, "cipher/serpent/sbox_circuit/two.rs", &S_BOXES),
     ("inverse S-boxes", Kind::Bits, "cipher/serpent/sbox_circuit/three.rs", &INV_S_BOXES),
