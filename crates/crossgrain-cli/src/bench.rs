@@ -11,7 +11,6 @@ mod memory;
 mod modes;
 #[cfg(not(feature = "gpu"))]
 mod no_gpu;
-mod pace;
 mod planner;
 mod ratio;
 mod search;
