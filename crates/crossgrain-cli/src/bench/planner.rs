@@ -14,10 +14,9 @@ use std::collections::HashMap;
 
 use crossgrain::Policy;
 use crossgrain::engine::arch::CAPS;
-use crossgrain::engine::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
+use crossgrain::engine::tune::{Contender, Field, Scope, contend, contend_on, measure_costs};
 use crossgrain::plan::compose::{Cost, Path};
 use crossgrain::plan::graph::JobFlow;
-use crossgrain::plan::measure::Sampling;
 use crossgrain::plan::{Costs, Job, JobSource, Known, Limits, Plan, TableReuse, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
@@ -195,7 +194,15 @@ impl Case {
             let fastest = contend(job, limits, costs, few, clock_ns)?.into_iter().next();
             self.exhaustive = fastest.map(|one| one.path);
         }
-        for contender in contend(job, limits, costs, all_paths(job), clock_ns)? {
+        let (flow, field) = (JobFlow::new(job, limits, costs)?, all_paths(job));
+        let mut paths = field.paths(&flow)?;
+        // The choice by estimates need not be among the best by measured costs.
+        let estimated = &choose(job, limits, &Costs::estimates(job.cipher))?[0];
+        let estimated = flow.follow(estimated, field.len_bytes as u64)?;
+        if !paths.iter().any(|path| path.names().eq(estimated.names())) {
+            paths.push(estimated);
+        }
+        for contender in contend_on(job, limits, (&flow, paths), field, clock_ns)? {
             let run_ns = contender.measured.fastest_ns;
             match self.runs.iter_mut().find(|run| run.fastest.path == contender.path) {
                 Some(run) => {
@@ -230,16 +237,7 @@ impl Case {
         let by_measure_ns = ns_of_plan(measured).ok_or_else(nothing)?;
         let by_exhaustive_ns =
             ns_of(&|one| Some(&one.path) == self.exhaustive.as_ref()).ok_or_else(nothing)?;
-        // The choice by estimates need not be among the best by measured costs.
-        let by_estimate_ns = match ns_of_plan(&estimated) {
-            Some(run_ns) => run_ns,
-            None => {
-                let sampling = Sampling { turns: 15, sample_ns: 1_000_000 };
-                let pair = [best.fastest.plan.clone(), estimated];
-                let found = end_to_end(job, limits, &pair, len_bytes, sampling, clock_ns)?;
-                best.ns() * found[1].fastest_ns / found[0].fastest_ns
-            }
-        };
+        let by_estimate_ns = ns_of_plan(&estimated).ok_or_else(nothing)?;
         let fastest =
             |mixes: bool| self.runs.iter().find(|run| flow.flow().mixes(&run.fastest.path) == mixes);
         let pure = fastest(false).ok_or_else(nothing)?;

@@ -12,7 +12,7 @@ use crate::check;
 use crate::mode::{Aead, AeadMessage, Cbc, Ctr, Ecb, Gcm, Message, Ocb, Options};
 #[cfg(feature = "own-keys")]
 use crate::mode::{OwnKeys, Record};
-use crate::plan::compose::{Graph, Path};
+use crate::plan::compose::Path;
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Measured, Sampling, Subject, measure, race};
 use crate::plan::{Costs, Fused, Job, JobSource, Limits, Plan, Plans, Searching};
@@ -51,6 +51,24 @@ impl Default for Field {
     }
 }
 
+impl Field {
+    /// The paths to run, best prediction first, without duplicates.
+    ///
+    /// # Errors
+    /// [`Error::NoPlan`] if no path exists.
+    pub fn paths(&self, flow: &JobFlow) -> Result<Vec<Path>, Error> {
+        let graph = flow.flow().at(self.len_bytes as u64);
+        let mut paths = graph.k_best(self.best.max(1)).map_err(|error| Error::NoPlan(error.to_string()))?;
+        let pure = graph.pure_forms().into_iter().filter_map(|form| form.whole);
+        for path in pure.chain(graph.mixed(self.mixed)) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
+    }
+}
+
 /// Runs the best paths of a job. The fastest comes first.
 ///
 /// # Errors
@@ -63,7 +81,7 @@ pub fn contend(
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Contender>, Error> {
     let flow = JobFlow::new(job, limits, costs)?;
-    let paths = candidates(&flow.flow().at(field.len_bytes as u64), field)?;
+    let paths = field.paths(&flow)?;
     contend_on(job, limits, (&flow, paths), field, clock_ns)
 }
 
@@ -89,18 +107,6 @@ pub fn contend_on(
     let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
     contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
     Ok(contenders)
-}
-
-/// The paths to run, best prediction first, without duplicates.
-fn candidates(graph: &Graph<'_>, field: Field) -> Result<Vec<Path>, Error> {
-    let mut paths = graph.k_best(field.best.max(1)).map_err(|error| Error::NoPlan(error.to_string()))?;
-    let pure = graph.pure_forms().into_iter().filter_map(|form| form.whole);
-    for path in pure.chain(graph.mixed(field.mixed)) {
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    Ok(paths)
 }
 
 /// Times plans of one job in turns.
