@@ -6,9 +6,9 @@
 //! `exhaustive` are compared with it.
 //!
 //! A virtual machine shares its cores. Another machine's thread on the same core slows some code by a
-//! tenth and other code by nearly half, for seconds, and neither load nor processor times show it. So costs and paths are
-//! measured in rounds that lie far apart, and the fastest counts. A job's spread compares the two fastest rounds
-//! of its best path.
+//! tenth and other code by nearly half, for seconds, and neither load nor processor times show it. So costs
+//! and paths are measured in rounds that lie far apart, and the fastest counts. A job's spread compares the
+//! two fastest rounds of its best path.
 
 use std::collections::HashMap;
 
@@ -299,8 +299,18 @@ fn head(printer: &mut Printer) -> Result<(), Error> {
 
 /// Prints a finding.
 fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
-    let Finding { id, paths, best, gb_per_s, behind, prediction, prediction_of_ten, mixed, search_ms, spread } =
-        finding;
+    let Finding {
+        id,
+        paths,
+        best,
+        gb_per_s,
+        behind,
+        prediction,
+        prediction_of_ten,
+        mixed,
+        search_ms,
+        spread,
+    } = finding;
     let [estimate, measure, exhaustive] = behind;
     let (mixed, mixed_to_pure) = mixed.as_ref().map(|(mixed, ratio)| (mixed, ratio)).unzip();
     if printer.json {
