@@ -89,6 +89,10 @@ pub trait Bytes: Copy {
     /// A byte of a round key.
     type Key;
 
+    /// Whether bytes are in registers of a CPU. Code then needs constant indices; elsewhere a loop takes the compiler
+    /// less time.
+    const IN_REGISTERS: bool = false;
+
     /// `a` XOR `b`.
     fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
 

@@ -106,6 +106,8 @@ impl<C: Description, W: ByteLanes, Y: Substitution<W>> Bytes for KeyLanes<'_, C,
     type Byte = Byte<W>;
     type Key = Byte<W>;
 
+    const IN_REGISTERS: bool = true;
+
     #[inline(always)]
     fn add(self, a: Byte<W>, b: Byte<W>) -> Byte<W> {
         Byte(a.0 ^ b.0)

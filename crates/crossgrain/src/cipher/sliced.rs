@@ -99,6 +99,8 @@ impl<C: Description, W: ByteLanes, Y: Substitution<W>, const N: usize> Bytes for
     /// The byte repeated eight times.
     type Key = u64;
 
+    const IN_REGISTERS: bool = true;
+
     #[inline(always)]
     fn add(self, a: [W; N], b: [W; N]) -> [W; N] {
         each!(n < N => a[n] ^ b[n])

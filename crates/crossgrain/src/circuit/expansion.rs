@@ -166,8 +166,8 @@ impl Joined<'_> {
             node
         };
         let (rest, difference) = (part(if one { Part::One } else { Part::Zero }), part(Part::Difference));
-        let product = Function::new(vec![input, difference], |bit| bit(input) != one && bit(difference));
+        let product = Function::new(vec![input, difference], &|bit| bit(input) != one && bit(difference));
         let product = self.builder.add(product);
-        self.builder.add(Function::new(vec![rest, product], |bit| bit(rest) ^ bit(product)))
+        self.builder.add(Function::new(vec![rest, product], &|bit| bit(rest) ^ bit(product)))
     }
 }

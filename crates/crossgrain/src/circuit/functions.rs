@@ -271,7 +271,7 @@ impl Functions {
                     .find(|at| (0..2).all(|operand| (tables[operand] >> at & 1 == 1) == values[operand]));
                 at.is_some_and(|at: u32| function >> at & 1 == 1)
             };
-            let place = builder.add(Function::new(vec![places[a], places[b]], value));
+            let place = builder.add(Function::new(vec![places[a], places[b]], &value));
             places.push(place);
         }
         places
@@ -282,7 +282,7 @@ impl Functions {
         let function = self.normal(table);
         let complement = function != table & self.mask;
         let inputs = self.node_of.get(&function).map(|&node| places[node]);
-        builder.add(Function::new(inputs.into_iter().collect(), |bit| inputs.is_some_and(bit) != complement))
+        builder.add(Function::new(inputs.into_iter().collect(), &|bit| inputs.is_some_and(bit) != complement))
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Function {
 
 impl Function {
     /// The function of these nodes that `value` computes from their values.
-    pub(super) fn new(mut inputs: Vec<usize>, value: impl Fn(&dyn Fn(usize) -> bool) -> bool) -> Self {
+    pub(super) fn new(mut inputs: Vec<usize>, value: &dyn Fn(&dyn Fn(usize) -> bool) -> bool) -> Self {
         inputs.sort_unstable();
         inputs.dedup();
         let top = inputs.len();
@@ -111,7 +111,7 @@ impl Function {
 
     /// The function that gives the same result if one of its nodes is replaced by its complement.
     fn of_complement(&self, node: usize) -> Self {
-        Self::new(self.inputs.clone(), |bit| self.value(&|input| bit(input) != (input == node)))
+        Self::new(self.inputs.clone(), &|bit| self.value(&|input| bit(input) != (input == node)))
     }
 
     /// The function's value for these values of its nodes.
@@ -270,7 +270,7 @@ impl Graph {
             let placed = |inputs: &[usize]| inputs.iter().map(|input| place[input]).collect();
             let new = match function.or_else(|| gate.function()) {
                 None => builder.gate(Gate { inputs: placed(&gate.inputs), operation: gate.operation }),
-                Some(function) => builder.add(Function::new(placed(&function.inputs), |bit| {
+                Some(function) => builder.add(Function::new(placed(&function.inputs), &|bit| {
                     function.value(&|input| bit(place[&input]))
                 })),
             };
@@ -440,7 +440,7 @@ impl Builder {
         let inner = self.gate_of(node)?.function()?;
         let others = function.inputs.iter().filter(|&&input| input != node);
         let leaves = others.chain(&inner.inputs).copied().collect();
-        let whole = Function::new(leaves, |bit| {
+        let whole = Function::new(leaves, &|bit| {
             function.value(&|input| if input == node { inner.value(bit) } else { bit(input) })
         });
         let complement = inner.inputs.len() == 1 && whole.inputs.len() == function.inputs.len();

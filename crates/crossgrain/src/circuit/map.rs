@@ -75,7 +75,7 @@ fn with_cuts(function: &Function, replaced: &[(usize, Option<&Function>)]) -> Op
             cut.map_or_else(|| bit(node), |cut| cut.value(bit))
         })
     };
-    (leaves.len() <= GATE_INPUTS).then(|| Function::new(leaves, value))
+    (leaves.len() <= GATE_INPUTS).then(|| Function::new(leaves, &value))
 }
 
 /// A choice of cuts.

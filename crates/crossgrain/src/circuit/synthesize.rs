@@ -147,11 +147,11 @@ fn made(table: &Table) -> Option<Graph> {
 
 /// The node for the XOR of two nodes.
 fn xor(builder: &mut Builder, a: usize, b: usize) -> usize {
-    builder.add(Function::new(vec![a, b], |bit| bit(a) ^ bit(b)))
+    builder.add(Function::new(vec![a, b], &|bit| bit(a) ^ bit(b)))
 }
 
 fn and(builder: &mut Builder, a: usize, b: usize) -> usize {
-    builder.add(Function::new(vec![a, b], |bit| bit(a) & bit(b)))
+    builder.add(Function::new(vec![a, b], &|bit| bit(a) & bit(b)))
 }
 
 /// Shannon's expansion, by input `first`, then by the inputs below it cyclically.
@@ -184,7 +184,7 @@ fn decide(
     values: &[bool],
 ) -> usize {
     let Some((&input, rest)) = order.split_first() else {
-        return builder.add(Function::new(Vec::new(), |_| values[0]));
+        return builder.add(Function::new(Vec::new(), &|_| values[0]));
     };
     let (zero, one) = values.split_at(values.len() / 2);
     if zero == one {
@@ -205,7 +205,7 @@ fn decide(
 /// The Reed–Muller form with shared factors and terms.
 fn sums_of_products(table: &Table) -> Graph {
     let mut builder = Builder::new(table.inputs);
-    let one = builder.add(Function::new(Vec::new(), |_| true));
+    let one = builder.add(Function::new(Vec::new(), &|_| true));
     let mut sums: Vec<Vec<usize>> = Vec::new();
     let mut nodes = vec![one];
     for product in 1..table.values.len() {
@@ -259,6 +259,6 @@ fn shared_sums(builder: &mut Builder, mut sums: Vec<Vec<usize>>) -> Vec<usize> {
     }
     let of = |sum: &Vec<usize>| sum.first().copied();
     sums.iter()
-        .map(|sum| of(sum).unwrap_or_else(|| builder.add(Function::new(Vec::new(), |_| false))))
+        .map(|sum| of(sum).unwrap_or_else(|| builder.add(Function::new(Vec::new(), &|_| false))))
         .collect()
 }

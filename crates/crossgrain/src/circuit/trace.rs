@@ -62,16 +62,28 @@ pub fn trace_given(
     inputs: usize,
     circuit: impl FnOnce(&[Sym]) -> Vec<Sym>,
 ) -> (Graph, Zeroizing<Vec<u32>>) {
-    let record = Record { width, builder: Builder::new(inputs), given: Zeroizing::default() };
-    let outer = Outer(RECORD.replace(record));
+    let outer = Outer::interrupted(width, inputs);
     let outputs = circuit(&(0..inputs).map(Sym).collect::<Vec<_>>());
-    let Record { builder, given, .. } = RECORD.take();
-    drop(outer);
-    (builder.finish(outputs.into_iter().map(|output| output.0).collect()), given)
+    outer.finish(&outputs)
 }
 
 /// The trace that this one interrupted. It is restored on drop, even if the circuit panics.
 struct Outer(Record);
+
+impl Outer {
+    /// Begins a trace.
+    fn interrupted(width: Width, inputs: usize) -> Self {
+        let record = Record { width, builder: Builder::new(inputs), given: Zeroizing::default() };
+        Self(RECORD.replace(record))
+    }
+
+    /// Ends the trace that began with this one's interruption.
+    fn finish(self, outputs: &[Sym]) -> (Graph, Zeroizing<Vec<u32>>) {
+        let Record { builder, given, .. } = RECORD.take();
+        drop(self);
+        (builder.finish(outputs.iter().map(|output| output.0).collect()), given)
+    }
+}
 
 impl Drop for Outer {
     fn drop(&mut self) {
@@ -79,15 +91,26 @@ impl Drop for Outer {
     }
 }
 
-/// Records a Boolean function of symbols.
-fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
-    let function = Function::new(inputs.iter().map(|input| input.0).collect(), |bit| {
+/// Records a Boolean function of symbols. Circuits have thousands of gates, so it is a call.
+#[inline(never)]
+fn record(inputs: &[Sym], value: &dyn Fn(&[bool]) -> bool) -> Sym {
+    let function = Function::new(inputs.iter().map(|input| input.0).collect(), &|bit| {
         value(&inputs.iter().map(|input| bit(input.0)).collect::<Vec<_>>())
     });
     RECORD.with_borrow_mut(|record| Sym(record.builder.add(function)))
 }
 
+/// Records a gate of three inputs: bit i of `table` is its value for the inputs with number i, of which the first is
+/// the highest bit.
+fn record_table(inputs: [Sym; 3], table: i32) -> Sym {
+    record(&inputs, &|bits| {
+        let index = bits.iter().fold(0, |index, &bit| 2 * index + i32::from(bit));
+        table >> index & 1 == 1
+    })
+}
+
 /// Records an operation on lanes.
+#[inline(never)]
 fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
     let inputs = inputs.iter().map(|input| input.0).collect();
     RECORD.with_borrow_mut(|record| Sym(record.builder.gate(Gate { inputs, operation })))
@@ -118,7 +141,7 @@ impl Sym {
     /// The same value in every 32-bit lane.
     pub fn constant(value: u32) -> Self {
         match value {
-            0 | u32::MAX => record(&[], |_| value != 0),
+            0 | u32::MAX => record(&[], &|_| value != 0),
             _ => record_lanes(&[], Operation::Constant(value)),
         }
     }
@@ -128,7 +151,7 @@ impl BitXor for Sym {
     type Output = Self;
 
     fn bitxor(self, other: Self) -> Self {
-        record(&[self, other], |bits| bits[0] ^ bits[1])
+        record(&[self, other], &|bits| bits[0] ^ bits[1])
     }
 }
 
@@ -136,7 +159,7 @@ impl BitAnd for Sym {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        record(&[self, other], |bits| bits[0] & bits[1])
+        record(&[self, other], &|bits| bits[0] & bits[1])
     }
 }
 
@@ -144,7 +167,7 @@ impl Not for Sym {
     type Output = Self;
 
     fn not(self) -> Self {
-        record(&[self], |bits| !bits[0])
+        record(&[self], &|bits| !bits[0])
     }
 }
 
@@ -152,10 +175,7 @@ impl Word for Sym {
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
         match RECORD.with_borrow(|record| record.width) {
             Width::Two => two_input_gates::<Self, TABLE>(a, b, c),
-            Width::Three => record(&[a, b, c], |bits| {
-                let index = bits.iter().fold(0, |index, &bit| 2 * index + i32::from(bit));
-                TABLE >> index & 1 == 1
-            }),
+            Width::Three => record_table([a, b, c], TABLE),
         }
     }
 

@@ -228,7 +228,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Records a step.
+    /// Records a step. Descriptions call it thousands of times, so it is a call.
+    #[inline(never)]
     pub(crate) fn step(self, operation: Operation, inputs: &[Value], number: Option<usize>) -> Value {
         let mut steps = self.0.steps.borrow_mut();
         steps.push(Step { operation, inputs: inputs.to_vec(), number });

@@ -421,16 +421,20 @@ impl<L: Lanes> Inner for Table<L> {
         for (byte, zero) in start.as_flattened_mut().iter_mut().zip(zero.as_flattened()) {
             *byte ^= zero;
         }
-        let words = Lanes::lanes(kernel).div_ceil(64);
-        scratch.resize(bundles.len() * words, 0);
-        if !kernel.run(*usage, bundles, &start, scratch) {
-            return;
+        let lanes = Lanes::lanes(kernel);
+        scratch.resize(bundles.len() * lanes.div_ceil(64), 0);
+        if kernel.run(*usage, bundles, &start, scratch) {
+            report(scratch, lanes, *keys, &|lane| kernel.key_of(lane), found);
         }
-        for (bundle, words) in scratch.chunks_exact(words).enumerate() {
-            let lanes = (0..Lanes::lanes(kernel)).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
-            let numbers = lanes.map(|lane| bundle * Lanes::lanes(kernel) + kernel.key_of(lane));
-            // Lanes after the last key hold old data.
-            found.extend(numbers.filter(|number| number < keys));
-        }
+    }
+}
+
+/// Appends the numbers of the keys whose bits are set.
+fn report(bits: &[u64], lanes: usize, keys: usize, key_of: &dyn Fn(usize) -> usize, found: &mut Vec<usize>) {
+    for (bundle, words) in bits.chunks_exact(lanes.div_ceil(64)).enumerate() {
+        let set = (0..lanes).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
+        let numbers = set.map(|lane| bundle * lanes + key_of(lane));
+        // Lanes after the last key hold old data.
+        found.extend(numbers.filter(|number| *number < keys));
     }
 }

@@ -175,9 +175,15 @@ fn reversed<T: Copy>(x: [T; 16]) -> [T; 16] {
 /// L: sixteen steps R. After n steps, byte i is at index i − n modulo 16.
 #[inline(always)]
 fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
-    unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-        x[15 - n] = step(s, x, (16 - n) % 16, 15 - n);
-    });
+    if S::IN_REGISTERS {
+        unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+            x[15 - n] = step(s, &x, (16 - n) % 16, 15 - n);
+        });
+    } else {
+        for n in 0..16 {
+            x[15 - n] = step(s, &x, (16 - n) % 16, 15 - n);
+        }
+    }
     x
 }
 
@@ -186,7 +192,7 @@ fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
 ///
 /// The coefficients are a palindrome, so bytes with equal coefficients are added before the multiplication.
 #[inline(always)]
-fn step<S: Bytes>(s: S, x: [S::Byte; 16], first: usize, last: usize) -> S::Byte {
+fn step<S: Bytes>(s: S, x: &[S::Byte; 16], first: usize, last: usize) -> S::Byte {
     let pair = written_out!(i < 8 => s.add(x[(first + i) % 16], x[(first + 14 - i) % 16]));
     let low = s.add(s.add(s.linear(pair[0], 0), s.linear(pair[1], 1)), s.linear(pair[2], 2));
     let high = s.add(s.add(s.linear(pair[3], 3), s.linear(pair[4], 4)), s.linear(pair[5], 5));
