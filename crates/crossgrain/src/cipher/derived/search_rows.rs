@@ -115,7 +115,7 @@ fn in_rounds<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(direction: Directio
 }
 
 /// Adds a complete search on registers, with a method for the cipher's S-boxes.
-fn registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
+fn complete<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         Some(Box::new(registers::Described::<U, W, Y>::new(
             W::Isa::detect(features)?,
@@ -134,18 +134,33 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Substitution<W>>(rows: &mut Vec<Vari
             _ => on_registers::<U, W, Y>,
         });
     }
-    #[cfg(feature = "search-steps")]
-    on_bytes::<U, W, Y>(rows);
 }
 
-/// Adds searches on registers with the methods that may be the fastest.
+/// Adds complete searches on every register, with the methods that may be the fastest.
 fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     if U::Cipher::HAS_STRUCTURE {
-        for_each_register!(widest_without_byte_tables, W => registers::<U, W, substitution::Nibbles>(rows));
-        for_each_register!(galois_of_32, W => registers::<U, W, substitution::Galois>(rows));
+        for_each_register!(all, W => complete::<U, W, substitution::Nibbles>(rows));
+        for_each_register!(galois_of_16, W => complete::<U, W, substitution::Galois>(rows));
+        for_each_register!(galois_of_32, W => complete::<U, W, substitution::Galois>(rows));
     } else {
-        for_each_register!(widest_without_byte_tables, W => registers::<U, W, substitution::Scan>(rows));
-        for_each_register!(byte_tables_and_galois, W => registers::<U, W, substitution::PermuteGalois>(rows));
+        for_each_register!(all, W => complete::<U, W, substitution::Scan>(rows));
+        for_each_register!(galois_of_16, W => complete::<U, W, substitution::ScanGalois>(rows));
+        for_each_register!(byte_tables_and_galois, W => complete::<U, W, substitution::PermuteGalois>(rows));
+    }
+    #[cfg(feature = "search-steps")]
+    steps_on_registers::<U>(rows);
+}
+
+/// Adds the steps on bytes. Complete searches are faster, so the steps do not have every register.
+#[cfg(feature = "search-steps")]
+fn steps_on_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
+    if U::Cipher::HAS_STRUCTURE {
+        for_each_register!(widest_without_byte_tables, W => on_bytes::<U, W, substitution::Nibbles>(rows));
+        for_each_register!(galois_of_16, W => on_bytes::<U, W, substitution::Galois>(rows));
+        for_each_register!(galois_of_32, W => on_bytes::<U, W, substitution::Galois>(rows));
+    } else {
+        for_each_register!(widest_without_byte_tables, W => on_bytes::<U, W, substitution::Scan>(rows));
+        for_each_register!(byte_tables_and_galois, W => on_bytes::<U, W, substitution::PermuteGalois>(rows));
     }
 }
 

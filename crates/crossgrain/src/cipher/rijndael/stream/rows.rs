@@ -113,8 +113,11 @@ where
     for_each_register!(one_block, W => {
         rows.push(one_by_one::<BYTES, WORDS, <W as Register>::Isa>(direction, Repr::Blocks, 400.0));
     });
-    for_each_register!(widest_without_byte_tables, W => {
+    for_each_register!(all, W => {
         rows.push(on_lanes::<W, substitution::Nibbles, BYTES>(direction, 3_000.0));
+    });
+    for_each_register!(galois_of_16, W => {
+        rows.push(on_lanes::<W, substitution::Galois, BYTES>(direction, 1_500.0));
     });
     for_each_register!(galois_of_32, W => {
         rows.push(on_lanes::<W, substitution::Galois, BYTES>(direction, 2_000.0));
