@@ -147,7 +147,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         kernel: "cipher::derived::search::registers::Try",
-        isas: &["avx2", "gfni512", "gfnivbmi512"],
+        isas: &["sse2", "avx2", "avx512", "gfni256", "gfni512", "gfnivbmi512"],
         kinds: &[Move],
         reason: MATCHES,
     },
