@@ -54,9 +54,12 @@ pub(super) struct Function {
     pub(super) table: u32,
 }
 
+/// A Boolean function of the values of nodes, which it asks for by their numbers.
+type OfNodes<'a> = dyn Fn(&dyn Fn(usize) -> bool) -> bool + 'a;
+
 impl Function {
     /// The function of these nodes that `value` computes from their values.
-    pub(super) fn new(mut inputs: Vec<usize>, value: &dyn Fn(&dyn Fn(usize) -> bool) -> bool) -> Self {
+    pub(super) fn new(mut inputs: Vec<usize>, value: &OfNodes<'_>) -> Self {
         inputs.sort_unstable();
         inputs.dedup();
         let top = inputs.len();
