@@ -151,7 +151,7 @@ fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     steps_on_registers::<U>(rows);
 }
 
-/// Adds the steps on bytes. Complete searches are faster, so the steps do not have every register.
+/// Adds the steps on bytes. Complete searches are at least as fast, so the steps do not have every register.
 #[cfg(feature = "search-steps")]
 fn steps_on_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     if U::Cipher::HAS_STRUCTURE {
