@@ -144,7 +144,7 @@ int ipsec_mb(struct job *job) {
     if (is(job->mode, "ctr")) return bursts(job, manager, size, job_bytes, CTR, NO_HASH);
     for (size_t i = 0; i < job->count; i++)
         if (job->messages[i].bytes > MOST_OF_A_LANE) return answer(job, NONE, "longer than a lane takes");
-    if (is(job->mode, "ecb")) return bursts(job, manager, size, job_bytes, ECB, NO_HASH);
+    if (is(job->mode, "ecb") && major == 2) return bursts(job, manager, size, job_bytes, ECB, NO_HASH);
     if (is(job->mode, "cbc")) return bursts(job, manager, size, job_bytes, CBC, NO_HASH);
     if (is(job->mode, "ccm") && major == 2) return bursts(job, manager, size, job_bytes, CCM, HASH_CCM);
     if (is(job->mode, "cmac") && size != 1) return bursts(job, manager, size, job_bytes, NO_CIPHER, size ? CMAC_256 : CMAC_128);
