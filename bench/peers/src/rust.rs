@@ -102,7 +102,7 @@ impl Worker for Graviola {
         each(
             how,
             &mut messages.all(),
-            |key| Ok(AesGcm::new(key)),
+            |key: &[u8]| Ok(AesGcm::new(key)),
             |key, _, message, in_place| {
                 let nonce = message.nonce.try_into()?;
                 message.copied(in_place);
