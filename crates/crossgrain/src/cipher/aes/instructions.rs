@@ -133,7 +133,7 @@ impl<W: AesLanes> Cipher<W> {
     }
 
     #[inline(never)]
-    fn run_tweaked(&self, tweaks: Tweaks<'_>, mut buffers: Buffers<'_>) {
+    fn run_tweaked(&self, tweaks: &Tweaks<'_>, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction, .. } = *self;
         let buffers = &mut buffers;
         match direction {
@@ -149,7 +149,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         match source {
             Source::Bytes => self.run_framed(Plain, buffers),
             Source::Counter(first) => self.run_counted(first, buffers),
-            Source::Tweaked(tweaks) => self.run_tweaked(tweaks, buffers),
+            Source::Tweaked(ref tweaks) => self.run_tweaked(tweaks, buffers),
             Source::Masked(masks) => self.run_framed(masks, buffers),
             Source::Chained(previous) => self.run_framed(Previous::<false>(previous), buffers),
             Source::Delayed(previous) => self.run_framed(Previous::<true>(previous), buffers),

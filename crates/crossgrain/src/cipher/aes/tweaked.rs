@@ -17,7 +17,8 @@ use crate::mode::xts::tweak::{IN_STEP, Stepping, Tweaks};
 pub(super) struct Xts<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     pub(super) isa: W::Isa,
     pub(super) keys: &'a WideKeys,
-    pub(super) tweaks: Tweaks<'a>,
+    /// By reference, as the buffers: see [`over_bundles`].
+    pub(super) tweaks: &'a Tweaks<'a>,
     pub(super) buffers: &'a mut Buffers<'b>,
 }
 
@@ -28,7 +29,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, keys, tweaks, buffers } = self;
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
+        let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, *tweaks);
         // One loop serves both cases, because it takes long to compile.
         let at_once = tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS);
         let mut left = buffers.reborrow();

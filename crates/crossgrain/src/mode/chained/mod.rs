@@ -285,13 +285,20 @@ impl<M: ChainedMode> Chained<M> {
         self.apply_next(chain, buffers.into())
     }
 
-    fn apply_next(&self, chain: &mut Chain, mut buffers: Buffers<'_>) -> Result<(), Error> {
+    fn apply_next(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
         let _clear = ClearRegisters;
-        Self::admit(&buffers)?;
+        Self::admit(buffers.len_bytes())?;
+        let is_short_cut = self.is_parallel() && chain.within_bytes == 0;
+        let run: fn(&Self, &mut Chain, Buffers<'_>) = if is_short_cut { Self::parallel } else { Self::apply_piece };
+        run(self, chain, buffers);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn apply_piece(&self, chain: &mut Chain, mut buffers: Buffers<'_>) {
         self.go_on(chain, &mut buffers);
         if self.is_parallel() {
-            self.parallel(chain, &mut buffers);
-            return Ok(());
+            return self.parallel(chain, buffers);
         }
         self.serial_one(chain, &mut buffers);
         // Only the tail is made a message: a copy of the chain takes longer than a short message.
@@ -300,7 +307,6 @@ impl<M: ChainedMode> Chained<M> {
             self.serial_tails(&mut tail);
             chain.clone_from(&tail[0].chain);
         }
-        Ok(())
     }
 
     /// Encrypts or decrypts independent messages of any lengths together. Their buffers are empty afterwards.
@@ -313,10 +319,10 @@ impl<M: ChainedMode> Chained<M> {
         if !self.is_parallel() && self.short(messages) {
             return Ok(());
         }
-        messages.iter().try_for_each(|message| Self::admit(&message.buffers))?;
+        messages.iter().try_for_each(|message| Self::admit(message.buffers.len_bytes()))?;
         messages.iter_mut().for_each(|Message { chain, buffers }| self.go_on(chain, buffers));
         if self.is_parallel() {
-            messages.iter_mut().for_each(|Message { chain, buffers }| self.parallel(chain, buffers));
+            messages.iter_mut().for_each(|Message { chain, buffers }| self.parallel(chain, buffers.take()));
         } else {
             self.serial(messages);
         }
@@ -328,8 +334,7 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     /// Refuses lengths that the mode does not take.
-    fn admit(buffers: &Buffers<'_>) -> Result<(), Error> {
-        let len_bytes = buffers.len_bytes();
+    fn admit(len_bytes: usize) -> Result<(), Error> {
         match len_bytes.is_multiple_of(BLOCK_BYTES) || M::MODE.entry().lengths == Lengths::Any {
             true => Ok(()),
             false => Err(Error::PartialBlock { len_bytes }),
@@ -363,14 +368,17 @@ impl<M: ChainedMode> Chained<M> {
         self.direction == Direction::Decrypt
     }
 
-    fn parallel(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
+    /// Not inlined, and its caller borrows no buffers, so that the program takes them where they are. A copy would read
+    /// pairs of words right after they were stored one by one, which defeats store forwarding.
+    #[inline(never)]
+    fn parallel(&self, chain: &mut Chain, buffers: Buffers<'_>) {
         let source = M::source(chain.block);
         let (whole, tail) = buffers.input().as_chunks();
         if let Some(last) = whole.last() {
             chain.block = *last;
         }
         chain.begin(tail);
-        self.program.run(source, buffers.take());
+        self.program.run(source, buffers);
     }
 
     /// Runs messages that all have the same few whole blocks, on this thread. Returns false for others, and if the

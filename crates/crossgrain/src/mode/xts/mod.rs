@@ -19,7 +19,7 @@
 pub mod reference;
 pub mod tweak;
 
-use std::fmt;
+use std::{fmt, slice};
 
 use subtle::ConstantTimeEq;
 
@@ -183,6 +183,11 @@ impl Xts {
 
     fn apply_from(&self, first_sector: u128, buffers: Buffers<'_>) -> Result<(), Error> {
         let _clear = ClearRegisters;
+        let len_bytes = buffers.len_bytes();
+        if (BLOCK_BYTES..=self.sector_bytes).contains(&len_bytes) && len_bytes.is_multiple_of(BLOCK_BYTES) {
+            self.apply_to_one(first_sector, buffers);
+            return Ok(());
+        }
         let last_bytes = buffers.len_bytes() % self.sector_bytes;
         if (1..BLOCK_BYTES).contains(&last_bytes) {
             return Err(Error::ShortSector { len_bytes: last_bytes });
@@ -200,6 +205,14 @@ impl Xts {
             (sector, rest) = (sector.wrapping_add(starts.len() as u128), later);
         }
         Ok(())
+    }
+
+    /// Runs a single sector of whole blocks, without lists.
+    fn apply_to_one(&self, sector: u128, buffers: Buffers<'_>) {
+        let mut start = sector.to_le_bytes();
+        self.tweaks.block(&mut start);
+        self.run(slice::from_ref(&start), buffers.len_bytes() / BLOCK_BYTES, buffers);
+        wipe(&mut start);
     }
 
     /// The first tweaks of consecutive sectors: the encrypted sector numbers, as little-endian integers.
