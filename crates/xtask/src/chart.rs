@@ -4,6 +4,7 @@
 //! the record that they name. The tables of speeds are generated in the same way.
 
 mod lines;
+mod ratios;
 mod record;
 mod series;
 mod summary;
@@ -35,6 +36,9 @@ const SUMMARY: &str = "chart # summary";
 
 /// The name of the table of AES-256-GCM by message length.
 const GCM: &str = "chart # gcm";
+
+/// The name of the table of ratios to the fastest peer.
+const RATIOS: &str = "chart # ratios";
 
 /// A picture of a record.
 struct Picture {
@@ -115,8 +119,11 @@ fn read(file: &Path) -> Result<(Record, String)> {
 fn by_length() -> Result<Vec<(&'static str, &'static str, String)>> {
     let Some(file) = newest(PEERS) else { return Ok(Vec::new()) };
     let (record, day) = read(&file)?;
-    let tables =
-        [(SUMMARY_PAGE, SUMMARY, summary::table(&record, &day)), (PAGE, GCM, summary::gcm(&record, &day))];
+    let tables = [
+        (SUMMARY_PAGE, SUMMARY, summary::table(&record, &day)),
+        (PAGE, GCM, summary::gcm(&record, &day)),
+        (PAGE, RATIOS, ratios::table(&record, &day)),
+    ];
     Ok(tables.into_iter().filter_map(|(page, task, table)| Some((page, task, table?))).collect())
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{Result, limits};
 
 /// In GB/s. A peer that dies during a measurement has almost no speed, and would be shown as 0.00.
-const LEAST_SPEED: f64 = 0.005;
+const LEAST_SPEED: f64 = 0.0005;
 
 /// The part of a record that a chart needs.
 #[derive(Debug)]
@@ -92,6 +92,11 @@ impl Record {
     /// The name of the CPU, with family and model, and the number of threads.
     pub(super) fn machine(&self) -> &str {
         &self.machine
+    }
+
+    /// The version of crossgrain.
+    pub(super) fn version(&self) -> &str {
+        &self.version
     }
 
     /// Whether the machine had this feature and was allowed to use it.

@@ -309,6 +309,28 @@ fn tables_by_length_are_of_messages_sealed_apart() {
 }
 
 #[test]
+fn ratios_compare_with_the_fastest_peer_of_each_length() {
+    let row = |bytes: u64, who: &str, speed: f64| {
+        format!(r#"{{"id":"sm4-ctr/apart/{bytes}/{who}","bytes":{bytes},"threads":1,"gb_per_s":{speed}}}"#)
+    };
+    let rows = [
+        row(256, "crossgrain", 3.0),
+        row(256, "libgcrypt", 2.0),
+        row(256, "botan", 4.0),
+        row(4096, "crossgrain", 3.0),
+        row(4096, "libgcrypt", 2.0),
+    ];
+    let record = Record::parse(&format!("{HEAD}\n{}", rows.join("\n"))).unwrap();
+    let table = super::ratios::table(&record, "2026-11-29").unwrap();
+    assert!(
+        table.contains("| SM4-CTR, to another buffer |  |  | 0.75 b |  |  | 1.50 l |  |  |  |"),
+        "{table}"
+    );
+    let nothing = Record::parse(HEAD).unwrap();
+    assert!(super::ratios::table(&nothing, "2026-11-29").is_none());
+}
+
+#[test]
 fn pictures_show_the_newest_record() {
     for picture in &super::PICTURES {
         let (record, day) = newest(picture.kind);

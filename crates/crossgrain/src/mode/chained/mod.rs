@@ -288,12 +288,15 @@ impl<M: ChainedMode> Chained<M> {
     fn apply_next(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
         let _clear = ClearRegisters;
         Self::admit(buffers.len_bytes())?;
-        let is_short_cut = self.is_parallel() && chain.within_bytes == 0;
-        let run: fn(&Self, &mut Chain, Buffers<'_>) = if is_short_cut { Self::parallel } else { Self::apply_piece };
+        let begins_a_block = chain.within_bytes == 0;
+        // One call for both: of two, the compiler gives each a copy of the buffers (see `parallel`).
+        let run: fn(&Self, &mut Chain, Buffers<'_>) =
+            if begins_a_block && self.is_parallel() { Self::parallel } else { Self::apply_piece };
         run(self, chain, buffers);
         Ok(())
     }
 
+    /// A piece that is serial or goes on within a block.
     #[inline(never)]
     fn apply_piece(&self, chain: &mut Chain, mut buffers: Buffers<'_>) {
         self.go_on(chain, &mut buffers);
@@ -368,8 +371,10 @@ impl<M: ChainedMode> Chained<M> {
         self.direction == Direction::Decrypt
     }
 
-    /// Not inlined, and its caller borrows no buffers, so that the program takes them where they are. A copy would read
-    /// pairs of words right after they were stored one by one, which defeats store forwarding.
+    /// A piece whose blocks do not depend on each other's results.
+    ///
+    /// Not inlined, and its caller lends the buffers to nobody before, so that the program takes them where they are. A
+    /// copy would read pairs of words right after they were stored one by one, which defeats store forwarding.
     #[inline(never)]
     fn parallel(&self, chain: &mut Chain, buffers: Buffers<'_>) {
         let source = M::source(chain.block);
