@@ -200,7 +200,8 @@ def test_a_cluster_finds_every_target(client, tmp_path):
     assert dask.search(client, search, **small) == found(30, 7, None, 39)
     assert dask.search(client, search, skip=8, limit=23) == found(30)
     some = dask.search(client, listed("none", "word7", "word30", any_target=True), **small)
-    assert some == found(None, 7)
+    # Either word is enough, and shards end in any order.
+    assert some in (found(None, 7), found(None, None, 30))
     twice = listed("word1", "word2", words=["word1", "word2"] * 20)
     assert len(dask.search(client, twice, **small)) == 2
     assert len(dask.search(client, twice, goes_on=True, **small)) == 40
