@@ -107,6 +107,7 @@ impl<W: AesLanes> Cipher<W> {
         match registers_for::<W>(buffers.len_bytes()) {
             0 => {}
             1 if B::IS_OFTEN_SHORT => isa.enter(Short::<W, B, ENCRYPT, 1> { isa, keys, begin, buffers }),
+            2 if B::IS_OFTEN_SHORT => isa.enter(Short::<W, B, ENCRYPT, 2> { isa, keys, begin, buffers }),
             FEW_IN_FLIGHT if B::IS_OFTEN_SHORT => {
                 isa.enter(Short::<W, B, ENCRYPT, FEW_IN_FLIGHT> { isa, keys, begin, buffers });
             }
@@ -318,17 +319,20 @@ fn run_rest<W: AesLanes, K: Bundle<W>, const N: usize>(
     buffers.store_rest(at, output);
 }
 
-/// Registers of short messages. An AES instruction takes about four cycles, so four registers take hardly longer
-/// than one. Eight take twice as long on CPUs that start one such instruction in each cycle.
+/// Registers of short messages. An AES instruction takes three or four cycles, so two registers take hardly longer
+/// than one. On CPUs that start one such instruction in each cycle, four take longer, and eight take twice as long
+/// as four.
 const FEW_IN_FLIGHT: usize = 4;
 
-/// The least number of registers, of 0, 1, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands for
-/// longer messages, too.
+/// The least number of registers, of 0, 1, 2, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands
+/// for longer messages, too.
 const fn registers_for<W: AesLanes>(len_bytes: usize) -> usize {
     if len_bytes == 0 {
         0
     } else if len_bytes <= W::BYTES {
         1
+    } else if len_bytes <= 2 * W::BYTES {
+        2
     } else if len_bytes <= FEW_IN_FLIGHT * W::BYTES {
         FEW_IN_FLIGHT
     } else {
