@@ -226,17 +226,20 @@ impl Program {
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        const { assert!(Threads::JOB_BYTES_MIN <= Buffers::HUGE_BYTES) };
-        self.ran(buffers.len_bytes());
-        if buffers.len_bytes() < Threads::JOB_BYTES_MIN {
+        if buffers.len_bytes() <= Depth::SHALLOW_BYTES_MAX {
             return self.run_here(source, buffers);
         }
-        self.run_long(threads, source, buffers);
+        self.run_longer(threads, source, buffers);
     }
 
+    /// Not inlined: it needs registers that short messages would then save and restore.
     #[inline(never)]
-    fn run_long(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
-        if Buffers::streaming_stores_pay(buffers.len_bytes()) && !buffers.is_in_place() {
+    fn run_longer(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
+        const { assert!(Threads::JOB_BYTES_MIN <= Buffers::HUGE_BYTES) };
+        self.ran_deeper();
+        if buffers.len_bytes() < Threads::JOB_BYTES_MIN {
+            self.run_here(source, buffers);
+        } else if Buffers::streaming_stores_pay(buffers.len_bytes()) && !buffers.is_in_place() {
             self.run_past_caches(threads, source, buffers);
         } else {
             self.run_as_given(threads, source, buffers);

@@ -118,19 +118,24 @@ impl<W: AesLanes> Cipher<W> {
     /// Runs CTR. The job is split where the low 64 bits of the counter wrap, so that the kernel needs no
     /// carry.
     #[inline(never)]
-    fn run_counted(&self, mut first: Counter, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, .. } = *self;
-        let blocks = buffers.len_bytes().div_ceil(BLOCK_BYTES);
-        // The number of counters before the wrap, less one.
-        let left = u64::MAX - first.value as u64;
-        if let Ok(left) = usize::try_from(left)
-            && left.saturating_add(1) < blocks
-        {
-            let mut low = buffers.take_front((left + 1) * BLOCK_BYTES);
-            isa.enter(Long::<W, Counter, true> { isa, keys, begin: first, buffers: &mut low });
-            first = first.skip(left as u128 + 1);
+    fn run_counted(&self, first: Counter, mut buffers: Buffers<'_>) {
+        let low = first.value as u64;
+        if low.checked_add(buffers.len_bytes().div_ceil(BLOCK_BYTES) as u64).is_none() {
+            return self.run_wrapping(first, buffers);
         }
         self.run_in_direction::<Counter, true>(first, &mut buffers);
+    }
+
+    /// Runs CTR where the low 64 bits of the counter wrap, perhaps right at the end.
+    #[cold]
+    #[inline(never)]
+    fn run_wrapping(&self, first: Counter, mut buffers: Buffers<'_>) {
+        let Self { isa, ref keys, .. } = *self;
+        // The job has at least as many blocks as there are counters before the wrap.
+        let left = (first.value as u64).wrapping_neg();
+        let mut low = buffers.take_front((left as usize * BLOCK_BYTES).min(buffers.len_bytes()));
+        isa.enter(Long::<W, Counter, true> { isa, keys, begin: first, buffers: &mut low });
+        self.run_in_direction::<Counter, true>(first.skip(left.into()), &mut buffers);
     }
 
     #[inline(never)]

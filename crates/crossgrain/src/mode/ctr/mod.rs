@@ -147,8 +147,15 @@ impl Ctr {
         let block = self.first.skip(position_bytes / BLOCK_BYTES as u128);
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
         if within == 0 {
-            return self.program.run(Source::Counter(block), buffers);
+            self.program.run(Source::Counter(block), buffers);
+        } else {
+            self.apply_from_within(block, within, buffers);
         }
+    }
+
+    /// From byte `within` of a block on. Not inlined, so that whole blocks do not pay for its frame.
+    #[inline(never)]
+    fn apply_from_within(&self, block: Counter, within: usize, buffers: Buffers<'_>) {
         let (head, rest) = {
             let at = (BLOCK_BYTES - within).min(buffers.len_bytes());
             buffers.split_at(at)
