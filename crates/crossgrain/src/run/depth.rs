@@ -28,6 +28,7 @@ pub(super) enum Depth {
 pub(super) struct AtomicDepth(AtomicU8);
 
 impl AtomicDepth {
+    #[inline(always)]
     pub(super) fn get(&self) -> Depth {
         match self.0.load(Ordering::Relaxed) {
             0 => Depth::Shallow,

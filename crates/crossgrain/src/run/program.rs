@@ -226,13 +226,16 @@ impl Program {
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        if buffers.len_bytes() <= Depth::SHALLOW_BYTES_MAX {
+        let len_bytes = buffers.len_bytes();
+        let is_as_deep = || len_bytes <= Depth::SHALLOW_BYTES_MAX || self.reached.get() >= Depth::Longer;
+        if len_bytes < Threads::JOB_BYTES_MIN && is_as_deep() {
             return self.run_here(source, buffers);
         }
         self.run_longer(threads, source, buffers);
     }
 
-    /// Not inlined: it needs registers that short messages would then save and restore.
+    /// The first message of some length, and long ones. Not inlined: it needs registers that others would then save
+    /// and restore.
     #[inline(never)]
     fn run_longer(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         const { assert!(Threads::JOB_BYTES_MIN <= Buffers::HUGE_BYTES) };

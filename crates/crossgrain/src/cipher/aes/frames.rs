@@ -175,7 +175,7 @@ pub(super) fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
 /// halves and loaded as a whole, which defeats store forwarding. An exchange of halves does not help, because
 /// the compiler replaces it by a load of the whole.
 #[inline(always)]
-fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
+pub(super) fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
     let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
     (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
 }

@@ -12,7 +12,7 @@
 use std::any::Any;
 use std::fmt;
 
-use super::frames::{Begin, Frame, Plain, Previous};
+use super::frames::{Begin, Frame, Plain, Previous, both_halves};
 use super::gcm_siv::run as run_gcm_siv;
 use super::key::WideKeys;
 use super::masked::Masked;
@@ -401,7 +401,9 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, keys, block } = self;
         let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, Plain);
-        let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
+        // Callers may have stored it in halves.
+        let block_in_lanes = both_halves::<W>(isa, u128::from_le_bytes(*block));
+        let [result] = bundle.run::<1>([block_in_lanes], 0);
         result.store_lowest(block);
     }
 }

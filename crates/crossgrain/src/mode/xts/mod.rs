@@ -188,6 +188,12 @@ impl Xts {
             self.apply_to_one(first_sector, buffers);
             return Ok(());
         }
+        self.apply_to_many(first_sector, buffers)
+    }
+
+    /// Runs any sectors. Not inlined, so that a single sector does not pay for its frame.
+    #[inline(never)]
+    fn apply_to_many(&self, first_sector: u128, buffers: Buffers<'_>) -> Result<(), Error> {
         let last_bytes = buffers.len_bytes() % self.sector_bytes;
         if (1..BLOCK_BYTES).contains(&last_bytes) {
             return Err(Error::ShortSector { len_bytes: last_bytes });
