@@ -112,6 +112,21 @@ impl<'a> Buffers<'a> {
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
     }
 
+    /// Leaves out the first `at` bytes.
+    ///
+    /// It changes only the fields that change. [`Self::take_front`] would read pairs of them, perhaps right after they
+    /// were stored one by one, which defeats store forwarding.
+    ///
+    /// # Panics
+    /// As [`Self::split_at`].
+    #[inline(always)]
+    pub(crate) const fn skip(&mut self, at: usize) {
+        assert!(at <= self.len_bytes);
+        // SAFETY: `at` is at most the length of both buffers.
+        (self.input, self.output) = unsafe { (self.input.add(at), self.output.add(at)) };
+        self.len_bytes -= at;
+    }
+
     /// The same buffers for a shorter lifetime.
     pub const fn reborrow(&mut self) -> Buffers<'_> {
         Buffers { borrow: PhantomData, ..*self }

@@ -365,6 +365,12 @@ impl Program {
             }
             return;
         }
+        self.chain_together(threads, rule, chains);
+    }
+
+    /// Runs several chains. Not inlined, so that a single one does not pay for its frame.
+    #[inline(never)]
+    fn chain_together(&self, threads: Threads, rule: Rule, chains: &mut [ChainMessage<'_>]) {
         match chains.len() {
             ..=Depth::SHALLOW_CHAINS_MAX => {
                 chains.iter().for_each(|chain| self.ran(chain.data.len_bytes()));

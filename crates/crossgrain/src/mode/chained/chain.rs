@@ -121,9 +121,7 @@ impl Data<'_> {
     pub fn advance(&mut self, count_bytes: usize) {
         match self {
             Self::Absorbed(bytes) => *bytes = &bytes[count_bytes..],
-            Self::Replaced(buffers) => {
-                buffers.take_front(count_bytes);
-            }
+            Self::Replaced(buffers) => buffers.skip(count_bytes),
         }
     }
 }

@@ -304,12 +304,17 @@ impl<M: ChainedMode> Chained<M> {
             return self.parallel(chain, buffers);
         }
         self.serial_one(chain, &mut buffers);
-        // Only the tail is made a message: a copy of the chain takes longer than a short message.
         if !buffers.is_empty() {
-            let mut tail = [Message::new(chain.clone(), buffers)];
-            self.serial_tails(&mut tail);
-            chain.clone_from(&tail[0].chain);
+            self.serial_tail(chain, buffers);
         }
+    }
+
+    /// Runs less than a block. Only the tail is made a message: a copy of the chain takes longer than a short message.
+    #[inline(never)]
+    fn serial_tail(&self, chain: &mut Chain, buffers: Buffers<'_>) {
+        let mut tail = [Message::new(chain.clone(), buffers)];
+        self.serial_tails(&mut tail);
+        chain.clone_from(&tail[0].chain);
     }
 
     /// Encrypts or decrypts independent messages of any lengths together. Their buffers are empty afterwards.
@@ -345,10 +350,15 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     /// Completes the block in which the previous piece ended, if it ended in one, as far as this piece reaches.
+    #[inline(always)]
     fn go_on(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
-        if chain.within_bytes == 0 {
-            return;
+        if chain.within_bytes != 0 {
+            self.go_on_within(chain, buffers);
         }
+    }
+
+    #[inline(never)]
+    fn go_on_within(&self, chain: &mut Chain, buffers: &mut Buffers<'_>) {
         let count = (BLOCK_BYTES - chain.within_bytes).min(buffers.len_bytes());
         let mut now = buffers.take_front(count);
         let mut key = Zeroizing::new(chain.block);
