@@ -135,7 +135,7 @@ pub(crate) enum Serial<'j, 'a, 'b> {
     /// S2V of a message.
     S2v(&'j mut S2vJob<'a>),
     /// The nonce and the associated data of OCB.
-    OcbBegin(&'j mut OcbBegin<'a>),
+    OcbBegin(&'j mut OcbBegin<'a, 'b>),
     /// The incomplete last block and the tag of OCB.
     OcbEnd(&'j mut OcbEnd<'a, 'b>),
     /// A short message of OCB. It needs the cipher in both directions.

@@ -305,7 +305,7 @@ impl Trial {
                 kernel.one(&params, &[0; _], &mut message);
             }
             Work::Ocb(kernel, masks) => {
-                kernel.run_with_checksum(masks.long(), Buffers::in_place(data));
+                kernel.run_with_checksum(&masks.long(), Buffers::in_place(data));
             }
             Work::Chains(kernel, lanes) => chain(data, *lanes, &mut |chains, blocks| {
                 kernel.advance(Rule::Replace(Link::Cbc), chains, blocks);

@@ -251,7 +251,7 @@ impl<W: AesLanes> Cipher<W> {
 }
 
 impl<W: AesLanes> OcbKernel for Cipher<W> {
-    fn run_with_checksum(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Block {
+    fn run_with_checksum(&self, masks: &LongMasks<'_>, mut buffers: Buffers<'_>) -> Block {
         let Self { isa, ref keys, direction, .. } = *self;
         let buffers = &mut buffers;
         match direction {

@@ -14,7 +14,7 @@ use crate::mode::ocb::mask::{LongMasks, TABLE_BLOCKS};
 pub(super) struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     pub(super) isa: W::Isa,
     pub(super) keys: &'a WideKeys,
-    pub(super) masks: LongMasks<'a>,
+    pub(super) masks: &'a LongMasks<'a>,
     pub(super) buffers: &'a mut Buffers<'b>,
 }
 
@@ -42,7 +42,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
 struct MaskedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
-    masks: LongMasks<'a>,
+    masks: &'a LongMasks<'a>,
     /// The mask before the next bundle.
     before: W,
     /// The difference between bundles if the last block of each took the least step. The table has that step
@@ -60,7 +60,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
     const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
 
     #[inline(always)]
-    fn new(isa: W::Isa, keys: &'a WideKeys, masks: LongMasks<'a>, left: usize) -> Self {
+    fn new(isa: W::Isa, keys: &'a WideKeys, masks: &'a LongMasks<'a>, left: usize) -> Self {
         const { assert!(TABLE_BLOCKS.is_multiple_of(Self::BLOCKS)) };
         let mut last_lane = [0; 64];
         last_lane[W::BYTES - BLOCK_BYTES..W::BYTES].fill(0xff);

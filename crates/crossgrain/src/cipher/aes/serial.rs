@@ -7,7 +7,7 @@
 //! Needs `AesLanes` of one block.
 //! Invariant: no branch depends on blocks.
 
-use super::frames::halves;
+use super::frames::both_halves;
 use super::instructions::Cipher;
 use super::key::WideKeys;
 use super::rounds::Between;
@@ -73,8 +73,7 @@ impl<W: AesLanes> Blocks for InRegisters<'_, W> {
 
     #[inline(always)]
     fn of_number(self, number: u128) -> W {
-        let (high, low) = ((number >> 64) as u64, number as u64);
-        halves(self.isa, high.swap_bytes(), low.swap_bytes())
+        both_halves(self.isa, number.swap_bytes())
     }
 
     #[inline(always)]

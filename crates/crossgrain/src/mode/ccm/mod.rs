@@ -85,18 +85,29 @@ pub struct Ccm {
 
 /// B₀, and a block with the start of the associated data if there is any.
 struct Front {
-    blocks: [u8; 2 * BLOCK_BYTES],
-    len_bytes: usize,
+    blocks: [Block; 2],
+    count: usize,
 }
 
 impl Front {
-    fn blocks(&self) -> &[Block] {
-        self.bytes().as_chunks().0
-    }
-
     fn bytes(&self) -> &[u8] {
-        &self.blocks[..self.len_bytes]
+        self.blocks[..self.count].as_flattened()
     }
+}
+
+/// The block with the length of the associated data and its beginning, and the rest of the associated data.
+fn second(aad: &[u8]) -> (Option<Block>, &[u8]) {
+    let mut second = [0; BLOCK_BYTES];
+    let len = aad.len() as u64;
+    let count = match len {
+        0 => return (None, aad),
+        1..0xff00 => put(&mut second, &[], &len.to_be_bytes()[6..]),
+        0xff00..=0xffff_ffff => put(&mut second, &[0xff, 0xfe], &len.to_be_bytes()[4..]),
+        _ => put(&mut second, &[0xff, 0xff], &len.to_be_bytes()),
+    };
+    let (beginning, rest) = aad.split_at((BLOCK_BYTES - count).min(aad.len()));
+    second[count..][..beginning.len()].copy_from_slice(beginning);
+    (Some(second), rest)
 }
 
 /// The first blocks of the CBC-MAC's input, and the rest of the associated data.
@@ -152,8 +163,8 @@ impl Ccm {
     }
 
     /// A block of flags, nonce and number, as a big-endian number.
-    fn block(nonce: &[u8], flags: usize, number: u64) -> u128 {
-        let flags = flags | (BLOCK_BYTES - 2 - nonce.len());
+    fn block(nonce: &[u8], flags: u8, number: u64) -> u128 {
+        let flags = usize::from(flags) | (BLOCK_BYTES - 2 - nonce.len());
         (flags as u128) << 120 | part_number(nonce).swap_bytes() >> 8 | u128::from(number)
     }
 
@@ -200,23 +211,20 @@ impl Ccm {
         self.absorb_padded(threads, plaintexts, sums, spare);
     }
 
+    /// The flags of B₀ about the associated data and the tag.
+    fn flags(&self, message: &AeadMessage<'_>) -> u8 {
+        u8::from(!message.aad.is_empty()) << 6 | ((self.tag_bytes / 2 - 1) as u8) << 3
+    }
+
     /// B₀ and the start of the associated data after its length, and the rest of the associated data.
     fn header<'a>(&self, message: &AeadMessage<'a>) -> Header<'a> {
-        let (nonce, aad, len_bytes) = (message.nonce, message.aad, message.buffers.len_bytes());
-        let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
-        let mut front = [0; 2 * BLOCK_BYTES];
-        let (first, second) = front.split_at_mut(BLOCK_BYTES);
-        first.copy_from_slice(&Self::block(nonce, flags, len_bytes as u64).to_be_bytes());
-        let len = aad.len() as u64;
-        let count = match len {
-            0 => return (Front { blocks: front, len_bytes: BLOCK_BYTES }, aad),
-            1..0xff00 => put(second, &[], &len.to_be_bytes()[6..]),
-            0xff00..=0xffff_ffff => put(second, &[0xff, 0xfe], &len.to_be_bytes()[4..]),
-            _ => put(second, &[0xff, 0xff], &len.to_be_bytes()),
-        };
-        let (beginning, rest) = aad.split_at((BLOCK_BYTES - count).min(aad.len()));
-        second[count..][..beginning.len()].copy_from_slice(beginning);
-        (Front { blocks: front, len_bytes: 2 * BLOCK_BYTES }, rest)
+        let len_bytes = message.buffers.len_bytes() as u64;
+        let first = Self::block(message.nonce, self.flags(message), len_bytes).to_be_bytes();
+        let (second, rest) = second(message.aad);
+        (
+            Front { blocks: [first, second.unwrap_or_default()], count: 1 + usize::from(second.is_some()) },
+            rest,
+        )
     }
 
     /// Continues CBC-MACs over strings, each padded with zeros to whole blocks. `spare` has a block of
@@ -321,10 +329,11 @@ impl Groups for Ccm {
 
 impl Single for Ccm {
     fn run_single(&self, _: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
-        let (front, aad) = self.header(message);
-        let counter = Self::block(message.nonce, 0, 0);
-        let (opens, buffers) = (direction == Direction::Decrypt, message.buffers.reborrow());
-        let mut job = CcmJob { opens, front: front.blocks(), aad, counter, buffers, tag: [0; BLOCK_BYTES] };
+        let (flags, counter) = (self.flags(message).into(), Self::block(message.nonce, 0, 0));
+        let (begun, aad) = second(message.aad);
+        let (second, tag) = (begun.as_ref(), [0; BLOCK_BYTES]);
+        let (opens, buffers) = (direction == Direction::Decrypt, &mut message.buffers);
+        let mut job = CcmJob { opens, flags, second, aad, counter, buffers, tag };
         self.chain.serial(Serial::Ccm(&mut job));
         job.tag
     }

@@ -7,13 +7,17 @@ use crate::kernel::serial::{Blocks, SerialJob};
 /// A message of CCM.
 pub(crate) struct CcmJob<'a, 'b> {
     pub(crate) opens: bool,
-    /// B₀, and the block in which the associated data begins, if there is any.
-    pub(crate) front: &'a [Block],
+    /// The flags of B₀, without those of counter block 0. A wide number: the compiler would load a byte together with
+    /// `opens`, which was stored before.
+    pub(crate) flags: u64,
+    /// The block in which the associated data begins, if there is any.
+    pub(crate) second: Option<&'a Block>,
     /// The rest of the associated data.
     pub(crate) aad: &'a [u8],
     /// Counter block 0 as a number.
     pub(crate) counter: u128,
-    pub(crate) buffers: Buffers<'b>,
+    /// By reference: a copy would read pairs of words right after they were stored one by one.
+    pub(crate) buffers: &'a mut Buffers<'b>,
     /// The tag before it is cut.
     pub(crate) tag: Block,
 }
@@ -21,11 +25,17 @@ pub(crate) struct CcmJob<'a, 'b> {
 impl SerialJob for CcmJob<'_, '_> {
     #[inline(always)]
     fn run<C: Blocks>(&mut self, cipher: C) {
-        let Self { opens, front, aad, counter, ref mut buffers, ref mut tag } = *self;
-        let [first, more @ ..] = front else { return };
-        let [mut mac, mask, mut stream] =
-            cipher.encrypt([cipher.load(first), cipher.of_number(counter), cipher.of_number(counter + 1)]);
-        mac = cipher.absorb(mac, more);
+        let Self { opens, flags, second, aad, counter, ref mut buffers, ref mut tag } = *self;
+        // It is computed here: stored in halves and loaded as a block, it would defeat store forwarding.
+        let first = counter | u128::from(flags) << 120 | buffers.len_bytes() as u128;
+        let [mut mac, mask, mut stream] = cipher.encrypt([
+            cipher.of_number(first),
+            cipher.of_number(counter),
+            cipher.of_number(counter + 1),
+        ]);
+        if let Some(second) = second {
+            mac = cipher.encrypt_one(mac ^ cipher.load(second));
+        }
         let (whole, rest) = aad.as_chunks();
         mac = cipher.absorb(mac, whole);
         if !rest.is_empty() {

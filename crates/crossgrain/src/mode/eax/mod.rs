@@ -147,11 +147,9 @@ impl Eax {
     /// Runs a message block by block. The result is its tag as a whole block, and the first counter block as
     /// a number. Nothing is decrypted.
     fn run_single(&self, direction: Direction, message: &mut AeadMessage<'_>) -> (Block, u128) {
-        let AeadMessage { nonce, aad, ref mut buffers, .. } = *message;
         let (omacs, last_keys) = (&**self.omacs, self.cmac.last_keys());
-        let (opens, buffers) = (direction == Direction::Decrypt, buffers.reborrow());
-        let tag = [0; BLOCK_BYTES];
-        let mut job = EaxJob { opens, omacs, last_keys, nonce, aad, buffers, counter: 0, tag };
+        let (opens, tag) = (direction == Direction::Decrypt, [0; BLOCK_BYTES]);
+        let mut job = EaxJob { opens, omacs, last_keys, message, counter: 0, tag };
         self.cmac.program().serial(Serial::Eax(&mut job));
         (job.tag, job.counter)
     }

@@ -1,8 +1,8 @@
 //! A message of EAX, block by block: CTR computes the next block while OMAC waits for its own.
 
-use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::serial::{Blocks, SerialJob};
+use crate::message::AeadMessage;
 use crate::mode::cmac::serial::{LastKeys, cmac, last_block};
 
 /// For each t: the state after the block of t, and OMACₜ of the empty string.
@@ -14,9 +14,8 @@ pub(crate) struct EaxJob<'a, 'b> {
     pub(crate) opens: bool,
     pub(crate) omacs: &'a Omacs,
     pub(crate) last_keys: &'a LastKeys,
-    pub(crate) nonce: &'a [u8],
-    pub(crate) aad: &'a [u8],
-    pub(crate) buffers: Buffers<'b>,
+    /// By reference: a copy would read pairs of words right after they were stored one by one.
+    pub(crate) message: &'a mut AeadMessage<'b>,
     /// The first counter block: OMAC₀ of the nonce, as a number.
     pub(crate) counter: u128,
     /// The tag before it is cut.
@@ -29,7 +28,7 @@ impl SerialJob for EaxJob<'_, '_> {
         let (nonce, aad) = self.headers(cipher);
         self.counter = cipher.number(nonce);
         let of_message = match self.opens {
-            true => self.omac(cipher, 2, self.buffers.input()),
+            true => self.omac(cipher, 2, self.message.buffers.input()),
             false => self.encrypt(cipher, nonce),
         };
         cipher.store(nonce ^ aad ^ of_message, &mut self.tag);
@@ -40,7 +39,8 @@ impl EaxJob<'_, '_> {
     /// OMAC₀ of the nonce and OMAC₁ of the associated data. If both have one block, they run together.
     #[inline(always)]
     fn headers<C: Blocks>(&self, cipher: C) -> (C::Block, C::Block) {
-        let Self { omacs, last_keys, nonce, aad, .. } = *self;
+        let Self { omacs, last_keys, ref message, .. } = *self;
+        let (nonce, aad) = (message.nonce, message.aad);
         if is_block(nonce) && is_block(aad) {
             let nonce = cipher.load(&omacs[0][0]) ^ last_block(cipher, last_keys, nonce);
             let aad = cipher.load(&omacs[1][0]) ^ last_block(cipher, last_keys, aad);
@@ -63,7 +63,8 @@ impl EaxJob<'_, '_> {
     /// Encrypts the message and computes OMAC₂ of the ciphertext.
     #[inline(always)]
     fn encrypt<C: Blocks>(&mut self, cipher: C, nonce: C::Block) -> C::Block {
-        let Self { omacs, last_keys, counter, ref mut buffers, .. } = *self;
+        let Self { omacs, last_keys, counter, ref mut message, .. } = *self;
+        let buffers = &mut message.buffers;
         if buffers.is_empty() {
             return cipher.load(&omacs[2][1]);
         }

@@ -11,5 +11,5 @@ pub trait OcbKernel: WholePart {
     ///
     /// # Panics
     /// If the buffers are not a whole number of blocks long.
-    fn run_with_checksum(&self, masks: LongMasks<'_>, buffers: Buffers<'_>) -> Block;
+    fn run_with_checksum(&self, masks: &LongMasks<'_>, buffers: Buffers<'_>) -> Block;
 }

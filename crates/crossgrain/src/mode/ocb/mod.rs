@@ -183,7 +183,7 @@ impl Ocb {
         let program = self.program(direction);
         program.ran(part.len_bytes());
         if let Some(kernel) = program.ocb() {
-            return kernel.run_with_checksum(self.offsets.long_masks(first, before), part);
+            return kernel.run_with_checksum(&self.offsets.long_masks(first, before), part);
         }
         let mut checksum = NONE;
         for (before, mut group) in in_groups(GROUP_BLOCKS, before, part) {
@@ -202,12 +202,12 @@ impl Ocb {
     /// The nonce and the associated data, then whole blocks, then the end.
     fn run_in_three(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
         let (constants, opens) = (self.offsets.constants(), direction == Direction::Decrypt);
-        let (nonce, aad) = (self.nonce(message.nonce), message.aad);
-        let mut begin = OcbBegin { constants, nonce, aad, offset: NONE, hash: NONE };
+        let nonce = self.nonce(message.nonce);
+        let mut begin = OcbBegin { constants, nonce, message, offset: NONE, hash: NONE };
         self.enciphers.serial(Serial::OcbBegin(&mut begin));
+        let OcbBegin { offset: first, hash, .. } = begin;
         let blocks = message.buffers.len_bytes() / BLOCK_BYTES;
         let (whole, buffers) = message.buffers.reborrow().split_at(blocks * BLOCK_BYTES);
-        let OcbBegin { offset: first, hash, .. } = begin;
         let checksum = self.replace(threads, direction, first, whole);
         let steps = self.offsets.steps_to(blocks);
         let mut end = OcbEnd { constants, opens, buffers, first, steps, checksum, hash, tag: NONE };
@@ -264,9 +264,9 @@ impl Groups for Ocb {
 impl Single for Ocb {
     fn run_single(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Block {
         if message.buffers.len_bytes() <= SHORT_BYTES {
-            let (nonce, aad, buffers) = (self.nonce(message.nonce), message.aad, message.buffers.reborrow());
+            let nonce = self.nonce(message.nonce);
             let (constants, opens) = (self.offsets.constants(), direction == Direction::Decrypt);
-            let mut job = OcbShort { constants, opens, nonce, aad, buffers, tag: NONE };
+            let mut job = OcbShort { constants, opens, nonce, message, tag: NONE };
             self.enciphers.serial_both_ways(&self.deciphers, Serial::OcbShort(&mut job));
             return job.tag;
         }

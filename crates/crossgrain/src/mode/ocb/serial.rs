@@ -7,6 +7,7 @@ use super::mask::Constants;
 use crate::arch::Buffers;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::kernel::serial::{Blocks, SerialJob};
+use crate::message::AeadMessage;
 
 /// Blocks that run together.
 const GROUP: usize = 4;
@@ -18,10 +19,11 @@ pub(crate) const SHORT_BYTES: usize = 256;
 const MANY: usize = SHORT_BYTES / BLOCK_BYTES;
 
 /// The nonce and the associated data of a message.
-pub(crate) struct OcbBegin<'a> {
+pub(crate) struct OcbBegin<'a, 'b> {
     pub(crate) constants: &'a Constants,
     pub(crate) nonce: OcbNonce,
-    pub(crate) aad: &'a [u8],
+    /// By reference: a copy would read pairs of words right after they were stored one by one.
+    pub(crate) message: &'a AeadMessage<'b>,
     /// Offset 0.
     pub(crate) offset: Block,
     /// HASH of the associated data.
@@ -59,16 +61,16 @@ pub(crate) struct OcbShort<'a, 'b> {
     pub(crate) constants: &'a Constants,
     pub(crate) opens: bool,
     pub(crate) nonce: OcbNonce,
-    pub(crate) aad: &'a [u8],
-    pub(crate) buffers: Buffers<'b>,
+    /// By reference, as in [`OcbBegin`].
+    pub(crate) message: &'a mut AeadMessage<'b>,
     /// The tag before it is cut.
     pub(crate) tag: Block,
 }
 
-impl SerialJob for OcbBegin<'_> {
+impl SerialJob for OcbBegin<'_, '_> {
     #[inline(always)]
     fn run<C: Blocks>(&mut self, cipher: C) {
-        let (offset, hash) = begin(cipher, self.constants, self.nonce, self.aad);
+        let (offset, hash) = begin(cipher, self.constants, self.nonce, self.message.aad);
         cipher.store(offset, &mut self.offset);
         cipher.store(hash, &mut self.hash);
     }
@@ -88,8 +90,9 @@ impl SerialJob for OcbEnd<'_, '_> {
 impl SerialJob for OcbShort<'_, '_> {
     #[inline(always)]
     fn run<C: Blocks>(&mut self, cipher: C) {
-        let Self { constants, opens, nonce, aad, ref mut buffers, ref mut tag } = *self;
-        let (offset, hash) = begin(cipher, constants, nonce, aad);
+        let Self { constants, opens, nonce, ref mut message, ref mut tag } = *self;
+        let (offset, hash) = begin(cipher, constants, nonce, message.aad);
+        let buffers = &mut message.buffers;
         let state = State { cipher, constants, offset, number: 0, checksum: cipher.zero() };
         let made = if opens { state.open(buffers) } else { state.seal(buffers) };
         cipher.store(made ^ hash, tag);
