@@ -41,17 +41,17 @@ impl<W: AesLanes> Kernel for Message<'_, '_, '_, '_, W> {
         let mut schedule = WipedBytes([0; ROUND_KEYS_MAX * BLOCK_BYTES]);
         let (hash_key, message_key) = derived::<W>(isa, keys, job.nonce, &mut schedule);
         let mut hash = Polyval::new(isa, hash_key);
-        hash.add_string(isa, job.aad);
+        hash.add_string(isa, job.message.aad);
         match job.opens {
             None => {
-                hash.add_string(isa, job.buffers.input());
+                hash.add_string(isa, job.message.buffers.input());
                 let tag = tag(isa, hash, message_key, job);
                 apply(isa, tag, message_key, job);
                 tag.store(&mut job.tag);
             }
             Some(given) => {
                 apply(isa, W::load(isa, given), message_key, job);
-                hash.add_string(isa, job.buffers.output_mut());
+                hash.add_string(isa, job.message.buffers.output_mut());
                 tag(isa, hash, message_key, job).store(&mut job.tag);
             }
         }
@@ -110,7 +110,7 @@ impl MessageKey<'_> {
 #[inline(always)]
 fn tag<W: AesLanes>(isa: W::Isa, mut hash: Polyval<W>, key: MessageKey<'_>, job: &GcmSivJob<'_, '_>) -> W {
     let bits = |bytes: usize| 8 * bytes as u64;
-    hash.add([halves(isa, bits(job.aad.len()), bits(job.buffers.len_bytes()))]);
+    hash.add([halves(isa, bits(job.message.aad.len()), bits(job.message.buffers.len_bytes()))]);
     let without_top = W::load(isa, &TOP_BIT_CLEAR);
     let sum = (hash.sum ^ W::load_part(isa, job.nonce)) & without_top;
     let [tag] = key.encrypt(isa, [sum]);
@@ -127,7 +127,7 @@ fn apply<W: AesLanes>(isa: W::Isa, tag: W, key: MessageKey<'_>, job: &mut GcmSiv
     tag.store(&mut bytes);
     let number = u128::from_le_bytes(bytes) | 1 << 127;
     let (low, high) = (number as u64, (number >> 64) as u64);
-    let buffers = &mut job.buffers;
+    let buffers = &mut job.message.buffers;
     let len_bytes = buffers.len_bytes();
     let mut at = 0;
     while at < len_bytes {

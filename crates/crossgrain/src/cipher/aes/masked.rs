@@ -3,6 +3,7 @@
 //! Layout and requirements: as in `instructions`.
 //! Source: RFC 7253 §4.2 and §4.3.
 
+use super::frames::both_halves;
 use super::instructions::{Bundle, IN_FLIGHT, over_bundles};
 use super::key::WideKeys;
 use super::rounds::Middle;
@@ -67,7 +68,8 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
         Self {
             isa,
             keys,
-            before: W::broadcast(isa, &masks.before),
+            // It was stored in halves, if it is a sum.
+            before: both_halves(isa, u128::from_le_bytes(masks.before)),
             across: W::broadcast(isa, &masks.table[Self::BLOCKS]),
             least_step: W::broadcast(isa, masks.constants.step_to(Self::BLOCKS)),
             last_lane: W::load(isa, &last_lane[..W::BYTES]),

@@ -1,7 +1,7 @@
 //! The interface of kernels that seal and open short messages of GCM-SIV.
 
-use crate::arch::Buffers;
 use crate::block::Block;
+use crate::message::AeadMessage;
 
 /// A GCM-SIV nonce.
 pub(crate) type GcmSivNonce = [u8; GcmSivJob::NONCE_BYTES];
@@ -11,8 +11,8 @@ pub(crate) struct GcmSivJob<'a, 'b> {
     /// The tag to open with. `None` to seal.
     pub(crate) opens: Option<&'a Block>,
     pub(crate) nonce: &'a GcmSivNonce,
-    pub(crate) aad: &'a [u8],
-    pub(crate) buffers: Buffers<'b>,
+    /// By reference: a copy would read pairs of words right after they were stored one by one.
+    pub(crate) message: &'a mut AeadMessage<'b>,
     /// The computed tag.
     pub(crate) tag: Block,
 }

@@ -151,12 +151,11 @@ impl GcmSiv {
     /// Seals a short message by the kernel, or opens it with a tag, and returns its tag. `None` if the
     /// message is not short or no kernel can.
     fn short(&self, opens: Option<&Block>, message: &mut AeadMessage<'_>) -> Option<Block> {
-        let AeadMessage { nonce, aad, ref mut buffers, .. } = *message;
-        if buffers.len_bytes().max(aad.len()) > SHORT_BYTES {
+        if message.buffers.len_bytes().max(message.aad.len()) > SHORT_BYTES {
             return None;
         }
-        let (nonce, buffers) = (nonce.try_into().ok()?, buffers.reborrow());
-        let mut job = GcmSivJob { opens, nonce, aad, buffers, tag: [0; BLOCK_BYTES] };
+        let nonce = message.nonce.try_into().ok()?;
+        let mut job = GcmSivJob { opens, nonce, message, tag: [0; BLOCK_BYTES] };
         self.deriver.gcm_siv(&mut job).then_some(job.tag)
     }
 

@@ -215,7 +215,7 @@ impl Siv {
     }
 
     /// Seals one message with the strings before its plaintext.
-    fn seal_single(&self, strings: &[&[u8]], mut buffers: Buffers<'_>) -> Tag {
+    fn seal_single(&self, strings: &[&[u8]], buffers: &mut Buffers<'_>) -> Tag {
         let tag = self.s2v(strings, buffers.input());
         self.apply(self.threads(), &tag, buffers.reborrow());
         tag.into()
@@ -341,7 +341,7 @@ impl Aead for Siv {
         let _clear = ClearRegisters;
         let strings = [message.aad, message.nonce];
         let strings = &strings[..strings_before(message.nonce)];
-        message.tag = self.seal_single(strings, message.buffers.reborrow());
+        message.tag = self.seal_single(strings, &mut message.buffers);
         Ok(())
     }
 
@@ -351,9 +351,9 @@ impl Aead for Siv {
         self.open_single(&strings[..strings_before(message.nonce)], message)
     }
 
-    fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
+    fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], mut buffers: Buffers<'_>) -> Result<Tag, Error> {
         let _clear = ClearRegisters;
-        Ok(self.seal_single(&strings_of(nonce, aads)?, buffers))
+        Ok(self.seal_single(&strings_of(nonce, aads)?, &mut buffers))
     }
 
     fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
