@@ -49,13 +49,6 @@ macro_rules! each_xored {
     };
 }
 
-/// An instruction that copies `rax`, which must be zero, for each register.
-macro_rules! each_zeroed {
-    ($instruction:literal, $($register:literal)*) => {
-        concat!($($instruction, " ", $register, ", rax\n"),*)
-    };
-}
-
 /// Assembly that clears vector registers by `$lines`, then general registers.
 macro_rules! clear {
     ($($lines:expr),*) => {
@@ -89,8 +82,7 @@ pub(crate) fn clear_registers() {
             AVX512 => clear!(
                 each_cleared!("vpxord", "xmm16" "xmm17" "xmm18" "xmm19" "xmm20" "xmm21" "xmm22" "xmm23"),
                 each_cleared!("vpxord", "xmm24" "xmm25" "xmm26" "xmm27" "xmm28" "xmm29" "xmm30" "xmm31"),
-                "xor eax, eax",
-                each_zeroed!("kmovq", "k0" "k1" "k2" "k3" "k4" "k5" "k6" "k7"),
+                each_cleared!("kxorq", "k0" "k1" "k2" "k3" "k4" "k5" "k6" "k7"),
                 each_cleared!("vpxor", "xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5" "xmm6" "xmm7"),
                 each_cleared!("vpxor", "xmm8" "xmm9" "xmm10" "xmm11" "xmm12" "xmm13" "xmm14" "xmm15")
             ),
