@@ -123,7 +123,9 @@ impl<'a> Buffers<'a> {
     pub(crate) const fn skip(&mut self, at: usize) {
         assert!(at <= self.len_bytes);
         // SAFETY: `at` is at most the length of both buffers.
-        (self.input, self.output) = unsafe { (self.input.add(at), self.output.add(at)) };
+        let (input, output) = unsafe { (self.input.add(at), self.output.add(at)) };
+        self.input = input;
+        self.output = output;
         self.len_bytes -= at;
     }
 

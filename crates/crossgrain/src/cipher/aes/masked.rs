@@ -97,7 +97,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
     /// bundle.
     #[inline(always)]
     fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
-        let Self { isa, ref masks, .. } = *self;
+        let Self { isa, masks, .. } = *self;
         let number = masks.blocks_before + block + Self::BLOCKS;
         let step = W::broadcast(isa, masks.constants.step_to(number)) ^ self.least_step;
         let table = &masks.table[1..=Self::BLOCKS].as_flattened()[..N * W::BYTES];
