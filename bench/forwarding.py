@@ -11,7 +11,7 @@ an x86-64 CPU:
     JOB=aes-256-ocb/apart/64 gdb -q -batch -x bench/forwarding.py target/release/crossgrain-peers
 
 A call ends where the function that the variable `UNTIL` names (a regular expression) is entered again. It is
-`clear_registers` unless given, which every call of a mode runs once. Sizes are told from the text of instructions, so
+`clear_registers` unless given, which every call of a mode runs once. Sizes come from the text of instructions, so
 look at each finding: a store by `set…` writes one byte, and loads of lists by `memcpy` are not ours.
 """
 
@@ -55,9 +55,9 @@ def size(name, operands):
         return 2
     if name == "movslq":
         return 4
-    register = re.search(r"%(\w+)", MEMORY.sub("", operands))
-    if register:
-        return next((part for part, names in GENERAL if names.match(register[1])), 8)
+    general = re.search(r"%(\w+)", MEMORY.sub("", operands))
+    if general:
+        return next((part for part, names in GENERAL if names.match(general[1])), 8)
     return {"b": 1, "w": 2, "l": 4}.get(name[-1], 8)
 
 

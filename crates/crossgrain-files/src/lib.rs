@@ -3,8 +3,8 @@
 //!
 //! On Linux a [`NewFile`] has no name until it is finished (`O_TMPFILE`), so a process that ends early leaves
 //! nothing. There is one exception: only a rename can replace an existing file, so the complete new file is
-//! named `.crossgrain-….part` for a moment before that. Elsewhere it is always named `.crossgrain-….part` and lies in the same directory as its final name.
-//! Until it is complete, only its owner can read it. An existing file is replaced only on request. Links,
+//! named `.crossgrain-….part` for a moment before that. Elsewhere it always has such a name, in the directory
+//! of its final name. Until it is complete, only its owner can read it. An existing file is replaced only on request. Links,
 //! pipes and devices that another user created are refused.
 //!
 //! The command line and the Python package use this crate to write their files.

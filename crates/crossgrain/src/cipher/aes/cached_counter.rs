@@ -34,7 +34,7 @@ use crate::mode::gcm::kernel::{GcmKernel, GcmNonce, GcmParams};
 use crate::mode::gcm_siv::kernel::GcmSivJob;
 
 /// The number of blocks under one nonce for which the table pays. Making it costs two rounds of 256 blocks, memory and
-/// the wiping of the table before: 300 ns on an Intel core (model 167), where it saves two rounds of a block, 0.13 ns.
+/// the wiping of the table before: 250 ns on an Intel core (model 167), where it saves two rounds of a block, 0.13 ns.
 const WORTH_BLOCKS: u64 = 2048;
 
 /// Calls with fewer blocks do not use the table. Threads share it, so each use takes and releases a lock and

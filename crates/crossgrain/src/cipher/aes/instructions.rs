@@ -329,8 +329,8 @@ fn run_rest<W: AesLanes, K: Bundle<W>, const N: usize>(
 /// as four.
 const FEW_IN_FLIGHT: usize = 4;
 
-/// The least number of registers, of 0, 1, 2, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`], for a message; the last stands
-/// for longer messages, too.
+/// The least number of registers for a message, of 0, 1, 2, [`FEW_IN_FLIGHT`] and [`IN_FLIGHT`]. Longer messages also
+/// get the last.
 const fn registers_for<W: AesLanes>(len_bytes: usize) -> usize {
     if len_bytes == 0 {
         0

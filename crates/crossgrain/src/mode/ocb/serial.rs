@@ -61,7 +61,7 @@ pub(crate) struct OcbShort<'a, 'b> {
     pub(crate) constants: &'a Constants,
     pub(crate) opens: bool,
     pub(crate) nonce: OcbNonce,
-    /// By reference, as in [`OcbBegin`].
+    /// A reference, as in [`OcbBegin`].
     pub(crate) message: &'a mut AeadMessage<'b>,
     /// The tag before it is cut.
     pub(crate) tag: Block,
